@@ -1,0 +1,109 @@
+"""Names of agents, addresses of instances and events, keys of calls: parse, format, order.
+
+An address names an instance, `Bot` or `Poller/eu%2F7`; with `#7` behind it, an event. A call key
+is the instance, the event and the call's path in it: `Bot-1-2`, `Poller/my-poller-17-1.3`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote
+
+from agentctl.errors import UsageError
+
+_AGENT_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+_EVENT: Final = re.compile(r"(?P<instance>.*?)(?:[#:](?P<event>\d{1,18}))?", re.DOTALL)
+_CALLED: Final = re.compile(r"(?P<agent>[^(/]+)\((?P<args>.*)\)", re.DOTALL)
+_WINDOWS_DEVICES: Final = frozenset(
+    ["CON", "PRN", "AUX", "NUL", *(f"{d}{n}" for d in ("COM", "LPT") for n in range(1, 10))]
+)
+
+Identity = tuple[str, ...]
+"""The text forms of an instance's identity fields, in the order of the class; () without."""
+
+
+def check_agent_name(name: str) -> str:
+    """Return `name` if it can be an agent's, and so a folder's.
+
+    Raises:
+        UsageError: it could leave `agents/`, or clash on another file system.
+    """
+    if not _AGENT_NAME.fullmatch(name):
+        raise UsageError(
+            f"{name[:80]!r} can't be an agent's name",
+            hint="use 1 to 64 ASCII letters, digits and _, with a letter first",
+        )
+    if name.upper() in _WINDOWS_DEVICES:
+        raise UsageError(
+            f"{name!r} can't be an agent's name: some systems reserve it for a device",
+            hint="choose another name",
+        )
+    return name
+
+
+def format_instance(agent: str, identity: Identity) -> str:
+    """Write an instance as its address: `Bot`, `Poller/eu%2F7`."""
+    return "/".join((agent, *(quote(part, safe="") for part in identity)))
+
+
+@dataclass(frozen=True, order=True)
+class Address:
+    """An instance, or one of its events."""
+
+    agent: str
+    identity: Identity = ()
+    event: int | None = None
+
+    def __str__(self) -> str:
+        instance = format_instance(self.agent, self.identity)
+        return instance if self.event is None else f"{instance}#{self.event}"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Read `Bot`, `Poller/eu%2F7`, `Poller("eu/7")`, each with `#7` or `:7` behind it.
+
+        Raises:
+            UsageError: it is none of these.
+        """
+        found = _EVENT.fullmatch(text.strip())
+        assert found is not None  # every text matches
+        event = int(found["event"]) if found["event"] else None
+        agent, identity = _parse_instance(found["instance"], text)
+        return cls(check_agent_name(agent), identity, event)
+
+
+def _parse_instance(text: str, whole: str) -> tuple[str, Identity]:
+    called = _CALLED.fullmatch(text)
+    if called is None:
+        agent, *parts = text.split("/")
+        return agent, tuple(unquote(part) for part in parts)
+    import ast
+
+    try:
+        values = ast.literal_eval(f"({called['args']},)" if called["args"].strip() else "()")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        values = None
+    if not isinstance(values, tuple) or not all(isinstance(v, str | int) for v in values):
+        raise UsageError(
+            f"{whole!r} is no address", hint="""write Poller("my-poller") or Poller/my-poller"""
+        )
+    return called["agent"], tuple(identity_text(value) for value in values)
+
+
+def identity_text(value: str | int) -> str:
+    """Write a plain identity value as text; booleans as JSON has them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def format_call_key(instance: str, event: int | str, path: str) -> str:
+    """Write a call key: `Bot-1-2`; `event` is the random part where there is no journal."""
+    return f"{instance}-{event}-{path}"
+
+
+def path_order(path: str) -> tuple[int, ...]:
+    """Order the paths of one event's calls as the handler made them: `2.10` after `2.9`."""
+    return tuple(int(part) for part in path.split("."))

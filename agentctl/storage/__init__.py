@@ -1,0 +1,1 @@
+"""Effects on disk, and nothing else; every fsync of the project is in here."""

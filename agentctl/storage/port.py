@@ -1,0 +1,156 @@
+"""What the local engine needs of a store: one agent's folder.
+
+A *body* is one record as JSON without the frame: `b'{"ok":"1-1","value":3}'`. The store adds what
+makes it safe on disk (checksum, `synced` marks) and takes it off again when it reads.
+
+Order of life: `lock()`, then `scan()`, then either `resume()` or `rewrite()`, then any number of
+`append()` and `sync()`, then `close()`. Before `resume` or `rewrite` nothing on disk is changed.
+Every method but `sync` is called from one thread; `sync` may run in another thread while
+`append` goes on.
+
+Each method that touches the disk raises `DiskTrouble` when that fails; after that the store
+refuses every further change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One record as read.
+
+    Attributes:
+        number: its line in the file, counted from 1.
+        offset: where it begins, in bytes.
+        body: the record without `synced` and `crc`.
+    """
+
+    number: int
+    offset: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A journal as it lies on disk.
+
+    Attributes:
+        lines: every record that counts.
+        cut: what is wrong with the tail that doesn't count, or None; `resume` and `rewrite`
+            remove it.
+        exists: False where there is no journal yet (or an empty one).
+        end: bytes up to the end of the last line that counts.
+    """
+
+    lines: Sequence[Line]
+    cut: str | None
+    exists: bool
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a folder's lock; as the file `lock` tells it.
+
+    Attributes:
+        since: RFC 3339, UTC.
+    """
+
+    pid: int
+    host: str
+    command: str
+    since: str
+
+
+class Store(Protocol):
+    """One agent's folder."""
+
+    @property
+    def path(self) -> str:
+        """The folder's full path, for messages."""
+        ...
+
+    @property
+    def syncs(self) -> int:
+        """How many times the journal was synced; counted for the benchmarks."""
+        ...
+
+    @property
+    def threaded_sync(self) -> bool:
+        """Whether `sync` may run in a thread; False where a test wants one order of things."""
+        ...
+
+    def lock(self, holder: Holder, wait_s: float) -> None:
+        """Take the folder's lock, making the folder (0700) if need be.
+
+        Raises:
+            Locked: another program holds it, still after `wait_s` seconds.
+        """
+        ...
+
+    def scan(self) -> Scan:
+        """Read and check the journal (R13); changes nothing.
+
+        Raises:
+            JournalDamaged: a record that was durable is broken, lost, doubled or out of order.
+        """
+        ...
+
+    def resume(self, scan: Scan) -> None:
+        """Go on appending where `scan` ended; a tail that doesn't count is truncated and synced."""
+        ...
+
+    def rewrite(self, bodies: Iterable[bytes]) -> None:
+        """Replace the whole journal: written aside, synced, renamed, folder synced (R14, R23).
+
+        The new file ends with a line that marks all of it as durable. May also be called later,
+        between two appends, for compaction.
+        """
+        ...
+
+    def append(self, bodies: Sequence[bytes]) -> int:
+        """Hand records to the operating system, in one write; they are *on record* then.
+
+        Returns:
+            The journal's size in bytes: `sync()` has made them durable once it returns as much.
+        """
+        ...
+
+    def sync(self) -> int:
+        """Make everything appended so far durable.
+
+        Returns:
+            How many bytes of the journal are durable now, at least.
+        """
+        ...
+
+    def read_set_aside(self) -> bytes:
+        """The file `set-aside`, b"" if there is none."""
+        ...
+
+    def write_set_aside(self, content: bytes) -> None:
+        """Replace `set-aside`: written aside, synced, renamed, folder synced; b"" removes it."""
+        ...
+
+    def audit_tail(self, lines: int) -> Sequence[str]:
+        """The last `lines` whole lines of `audit.log`, oldest first, without line ends.
+
+        An unfinished last line (a crash cut it off) is truncated away first.
+        """
+        ...
+
+    def audit_append(self, lines: Sequence[str]) -> None:
+        """Add lines to `audit.log`; they needn't be durable, the journal completes them."""
+        ...
+
+    def audit_sync(self) -> None:
+        """Make `audit.log` durable; before a rewrite drops the records it comes from."""
+        ...
+
+    def close(self) -> None:
+        """Free the lock and close every file; syncs nothing. Safe to call twice."""
+        ...

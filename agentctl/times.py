@@ -1,0 +1,115 @@
+"""Instants, durations, and the clock port.
+
+Instants are integers, microseconds since the Unix epoch (`_us`). Only `SystemClock` reads the
+machine's clocks; everything else is given a `Clock`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+from agentctl.errors import UsageError
+
+SECOND_US: Final = 1_000_000
+DAY_S: Final = 86_400.0
+
+
+class Clock(Protocol):
+    """What agentctl knows of time.
+
+    `now_us` is the wall clock and may jump. `monotonic_s` never goes back; waits are measured by it.
+    """
+
+    def now_us(self) -> int:
+        """Microseconds since the Unix epoch."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Seconds since some fixed moment of this process."""
+        ...
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now_us(self) -> int:
+        """Microseconds since the Unix epoch."""
+        return time.time_ns() // 1000
+
+    def monotonic_s(self) -> float:
+        """Seconds since some fixed moment of this process."""
+        return time.monotonic()
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_datetime(instant_us: int) -> datetime:
+    """Turn an instant into an aware UTC datetime, exact to the microsecond."""
+    return _EPOCH + timedelta(microseconds=instant_us)
+
+
+def to_rfc3339(instant_us: int) -> str:
+    """Write an instant as `2026-11-30T09:14:02.511034Z`: UTC, six decimals, always."""
+    return to_datetime(instant_us).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def to_us(duration: float | timedelta) -> int:
+    """Turn seconds, or a timedelta, into whole microseconds."""
+    if isinstance(duration, timedelta):
+        return duration // timedelta(microseconds=1)
+    return round(duration * SECOND_US)
+
+
+_UNITS: Final = {"ms": 1_000, "s": SECOND_US, "m": 60 * SECOND_US, "h": 3600 * SECOND_US}
+_UNITS_LONG: Final = {**_UNITS, "d": 86_400 * SECOND_US, "w": 604_800 * SECOND_US}
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw])")
+_ISO: Final = re.compile(
+    r"P(?:(?P<w>\d+)W)?(?:(?P<d>\d+)D)?"
+    r"(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
+)
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read `90s`, `1d2h30m`, `500ms` or `PT5M`.
+
+    Raises:
+        UsageError: a bare number, an unknown unit, or nothing at all.
+    """
+    stripped = text.strip()
+    parts = _PART.findall(stripped)
+    if parts and "".join(number + unit for number, unit in parts) == stripped:
+        us = sum(round(float(number) * _UNITS_LONG[unit]) for number, unit in parts)
+        return _as_timedelta(us, text)
+    iso = _ISO.fullmatch(stripped)
+    if iso and any(iso.groups()):
+        us = sum(round(float(n) * _UNITS_LONG[u]) for u, n in iso.groupdict().items() if n)
+        return _as_timedelta(us, text)
+    raise UsageError(
+        f"{text!r} is no duration", hint="write it with a unit: 90s, 1d2h30m, 500ms or PT5M"
+    )
+
+
+def _as_timedelta(us: int, text: str) -> timedelta:
+    try:
+        return timedelta(microseconds=us)
+    except OverflowError:
+        raise UsageError(
+            f"the duration {text!r} is too long", hint="the longest is 999999999d"
+        ) from None
+
+
+def format_duration(duration: timedelta) -> str:
+    """Write a duration so that `parse_duration` reads the same back: `1d2h30m`, `1.5s`, `0s`."""
+    us = to_us(duration)
+    out = []
+    for unit in ("d", "h", "m"):
+        count, us = divmod(us, _UNITS_LONG[unit])
+        if count:
+            out.append(f"{count}{unit}")
+    if us or not out:
+        out.append(f"{us / SECOND_US:.6f}".rstrip("0").rstrip(".") + "s")
+    return "".join(out)
