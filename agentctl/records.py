@@ -1,0 +1,348 @@
+"""The kinds of record of a journal: one small struct each, and their JSON.
+
+The first member of a record names its kind (`{"ok":"1-1",…}`), as docs/format.md specifies. The
+frame around a record (checksum, `synced`) belongs to storage and is not seen here. Values inside
+records stay raw JSON: reading a journal never builds a user's object, imports or runs anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from agentctl.errors import AgentctlError, FormatTooNew, JournalDamaged
+
+FORMAT: Final = 1
+
+EMPTY_ARGS: Final = Raw(b"[]")
+NULL: Final = Raw(b"null")
+
+
+class _Record(Struct, frozen=True, omit_defaults=True):
+    """A line of the journal; `omit_defaults` keeps lines short, field order is the file's."""
+
+
+class Header(_Record, frozen=True):
+    """The first record: format, owner, and the number that the next event gets."""
+
+    journal: int
+    agent: str
+    id: str
+    next: int
+    at: int
+
+
+class EventRecord(_Record, frozen=True, rename={"from_": "from"}):
+    """An event was accepted (R1). `of` is the identity; `nonce` its random part (R1)."""
+
+    event: int
+    handler: str
+    args: Raw
+    kwargs: Raw | UnsetType = UNSET
+    of: tuple[str, ...] = ()
+    key: str | None = None
+    due: int | None = None
+    lane: str | None = None
+    digest: str | None = None
+    from_: str | None = None
+    schedule: str | None = None
+    occurrence: int | None = None
+    nonce: str = ""
+    at: int = 0
+
+
+class StartRecord(_Record, frozen=True):
+    """The event begins to execute; its `at` is the handler's first `now()`."""
+
+    start: int
+    at: int
+
+
+class CallRecord(_Record, frozen=True, rename={"from_": "from"}):
+    """The handler asked for something: a capability call, or a timer (`fn` is `timer`)."""
+
+    call: str
+    fn: str
+    args: Raw | UnsetType = UNSET
+    kwargs: Raw | UnsetType = UNSET
+    digest: str | None = None
+    until: int | None = None
+    at: int = 0
+
+    @property
+    def event(self) -> int:
+        """The event's number."""
+        return event_of(self.call)
+
+
+class OkRecord(_Record, frozen=True):
+    """A call's result."""
+
+    ok: str
+    value: Raw = NULL
+    state: Raw | UnsetType = UNSET
+    at: int = 0
+
+
+class ErrorRecord(_Record, frozen=True):
+    """A call's error; `args` is null where they can't be recorded."""
+
+    error: str
+    type: str
+    args: Raw | None = None
+    text: str = ""
+    at: int = 0
+
+
+class FiredRecord(_Record, frozen=True):
+    """A timer's end was delivered."""
+
+    fired: str
+    at: int = 0
+
+
+class DroppedRecord(_Record, frozen=True):
+    """Nobody waits for the call any more: it isn't made again (R9)."""
+
+    dropped: str
+
+
+class ParkedRecord(_Record, frozen=True):
+    """The event only waits for time: a crash from here on isn't its fault (R10)."""
+
+    parked: int
+
+
+class AgainRecord(_Record, frozen=True):
+    """The event starts again after a death (R10); `alone`: nothing else executed beside it."""
+
+    again: int
+    alone: bool = False
+    at: int = 0
+
+
+class BugRecord(_Record, frozen=True):
+    """The event is stuck (R8): a bug, or a divergence (R6)."""
+
+    bug: int
+    text: str
+    line: str | None = None
+    divergence: bool = False
+    at: int = 0
+
+
+class DoneRecord(_Record, frozen=True):
+    """The handler returned; the instance's state is committed with it (R16)."""
+
+    done: int
+    value: Raw = NULL
+    state: Raw | UnsetType = UNSET
+    at: int = 0
+
+
+class FailedRecord(_Record, frozen=True):
+    """The event ended in an error that its caller is meant to see."""
+
+    failed: int
+    type: str
+    args: Raw | None = None
+    text: str = ""
+    at: int = 0
+
+
+class AsideRecord(_Record, frozen=True, rename={"from_": "from"}):
+    """The event's lines lie in `set-aside`; what they don't show stays here (R10).
+
+    `times` maps the key of each delivered call to the time of its delivery.
+    """
+
+    aside: int
+    handler: str
+    starts: int
+    nonce: str
+    of: tuple[str, ...] = ()
+    key: str | None = None
+    lane: str | None = None
+    digest: str | None = None
+    from_: str | None = None
+    accepted: int = 0
+    started: int = 0
+    times: dict[str, int] = {}
+    extra: tuple[Raw, ...] = ()
+    at: int = 0
+
+
+class RequeuedRecord(_Record, frozen=True):
+    """The last line of a requeue: without it the lines before it don't count (R10).
+
+    `fresh` names the new event that took the place, where there is one.
+    """
+
+    requeued: int
+    lines: int = 0
+    fresh: int | None = None
+    by: str | None = None
+    at: int = 0
+
+
+class DropRecord(_Record, frozen=True):
+    """A set-aside event was removed for good."""
+
+    drop: int
+    reason: str
+    at: int = 0
+
+
+class StateRecord(_Record, frozen=True):
+    """An instance's committed state, as compaction keeps it."""
+
+    state: Raw
+    of: tuple[str, ...] = ()
+    version: int = 1
+
+
+class OutcomeRecord(_Record, frozen=True):
+    """How a keyed event ended, as compaction keeps it (R17)."""
+
+    outcome: int
+    handler: str
+    key: str
+    status: str
+    of: tuple[str, ...] = ()
+    digest: str | None = None
+    value: Raw | UnsetType = UNSET
+    type: str | None = None
+    args: Raw | None = None
+    text: str | None = None
+    at: int = 0
+
+
+class StoppingRecord(_Record, frozen=True):
+    """A signal came while so many events were open; what stops now is no crash (R12)."""
+
+    stopping: int
+    at: int = 0
+
+
+class StopRecord(_Record, frozen=True):
+    """The program ended gracefully with so many events open."""
+
+    stop: int
+    at: int = 0
+
+
+Record: TypeAlias = (
+    Header
+    | EventRecord
+    | StartRecord
+    | CallRecord
+    | OkRecord
+    | ErrorRecord
+    | FiredRecord
+    | DroppedRecord
+    | ParkedRecord
+    | AgainRecord
+    | BugRecord
+    | DoneRecord
+    | FailedRecord
+    | AsideRecord
+    | RequeuedRecord
+    | DropRecord
+    | StateRecord
+    | OutcomeRecord
+    | StoppingRecord
+    | StopRecord
+)
+
+KINDS: Final[dict[str, type[_Record]]] = {
+    "journal": Header,
+    "event": EventRecord,
+    "start": StartRecord,
+    "call": CallRecord,
+    "ok": OkRecord,
+    "error": ErrorRecord,
+    "fired": FiredRecord,
+    "dropped": DroppedRecord,
+    "parked": ParkedRecord,
+    "again": AgainRecord,
+    "bug": BugRecord,
+    "done": DoneRecord,
+    "failed": FailedRecord,
+    "aside": AsideRecord,
+    "requeued": RequeuedRecord,
+    "drop": DropRecord,
+    "state": StateRecord,
+    "outcome": OutcomeRecord,
+    "stopping": StoppingRecord,
+    "stop": StopRecord,
+}
+
+_encoder = msgspec.json.Encoder()
+_DECODERS: Final[dict[bytes, msgspec.json.Decoder[Any]]] = {
+    kind.encode(): msgspec.json.Decoder(struct) for kind, struct in KINDS.items()
+}
+
+encode = _encoder.encode
+"""Write a record's body: compact JSON, without the frame."""
+
+R = TypeVar("R")
+
+
+def event_of(call: str) -> int:
+    """The event's number in a recorded call's key: 17 of `17-1.3`."""
+    return int(call[: call.index("-")])
+
+
+def kind_of(body: bytes) -> str:
+    """The name of a record's first member, "" where the body has none."""
+    if not body.startswith(b'{"'):
+        return ""
+    end = body.find(b'"', 2)
+    return body[2:end].decode("utf-8", "replace") if end > 0 else ""
+
+
+def decode(body: bytes) -> Record:
+    """Read one record.
+
+    Raises:
+        FormatTooNew: a kind of record that this version doesn't know.
+        ValueError: it is no record at all, or a member has the wrong type.
+    """
+    decoder = _DECODERS.get(body[2 : body.find(b'"', 2)]) if body[:2] == b'{"' else None
+    if decoder is None:
+        raise _unknown(body)
+    record: Record = decoder.decode(body)
+    return record
+
+
+def _unknown(body: bytes) -> AgentctlError | ValueError:
+    kind = kind_of(body)
+    if not kind:
+        return ValueError("not a record: it doesn't begin with the name of a kind")
+    return FormatTooNew(
+        f"a record of the kind {kind[:40]!r} isn't known to this version",
+        hint="use the version of agentctl that wrote it",
+    )
+
+
+def decode_line(body: bytes, *, path: str, line: int) -> Record:
+    """Read one record of a file; what is wrong with it names file and line.
+
+    Raises:
+        JournalDamaged: the line passed its checksum, and yet is no record.
+        FormatTooNew: a later version wrote it.
+    """
+    try:
+        return decode(body)
+    except FormatTooNew as error:
+        raise FormatTooNew(f"{path}, line {line}: {error.message}", hint=error.hint) from None
+    except (ValueError, RecursionError) as error:
+        raise JournalDamaged(
+            f"{path}, line {line}: {error}",
+            path=path,
+            line=line,
+            reason=str(error),
+            hint="read what is there with: agentctl inspect journal",
+        ) from None
