@@ -1,0 +1,126 @@
+"""The port between a handler's loop and its engine; all that an agent's code touches of one.
+
+The loop *submits* what the handler asks for and *drops* what nobody waits for any more; the engine
+*delivers* outcomes into the loop, one at a time, in the order in which it puts them on record
+(R5). Both happen within the loop's turn or between two turns, never from another thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from agentctl.sdk.capability import MethodSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CallOp:
+    """A capability call.
+
+    Attributes:
+        path: its place in the event, `1` or `2.3`.
+        field: the agent's capability field that was used.
+        method: what is called, and how.
+        args: the arguments as a JSON list.
+        kwargs: the arguments that go by name, as a JSON object; None if there are none.
+        denied: why `uses(…)` forbids it, or None.
+    """
+
+    path: str
+    field: str
+    method: MethodSpec
+    args: bytes
+    kwargs: bytes | None
+    denied: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimerOp:
+    """A wait for time.
+
+    Attributes:
+        path: its place in the event.
+        until_us: when it ends.
+    """
+
+    path: str
+    until_us: int
+
+
+Op: TypeAlias = CallOp | TimerOp
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A call returned this value, as read back from the record."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call raised this error, as read back from the record."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A timer's end."""
+
+
+Outcome: TypeAlias = Result | Failure | Fired
+
+
+class Execution(Protocol):
+    """One event being run, as its handler's loop sees it."""
+
+    @property
+    def nonce(self) -> str:
+        """The event's random part; seeds `random()` and `uuid4()`."""
+        ...
+
+    @property
+    def replaying(self) -> bool:
+        """Whether recorded outcomes are still being delivered."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """The event's address, `Bot#7`, for messages."""
+        ...
+
+    def submit(self, op: Op) -> None:
+        """Take what the handler asks for; its outcome is delivered later, or never."""
+        ...
+
+    def drop(self, path: str) -> None:
+        """Take back what nobody waits for any more (R9)."""
+        ...
+
+
+class Invoker(Protocol):
+    """Whatever runs agents in this program; references and hosts invoke through it."""
+
+    async def invoke(
+        self,
+        agent: str,
+        identity: tuple[str, ...],
+        handler: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Accept an event and wait for its outcome."""
+        ...
+
+    async def query(
+        self,
+        agent: str,
+        identity: tuple[str, ...],
+        name: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Read the last committed state."""
+        ...

@@ -1,0 +1,196 @@
+"""Arguments and results of one function, to JSON and back, by its annotations.
+
+Handlers and capability methods share it. Annotations are resolved on first use, so that classes
+may be written in any order; what the class body's surroundings knew is kept for that.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from agentctl.errors import BadAgentClass, BadArguments, NotRecordable
+from agentctl.values import PLAIN, Codec, codec
+
+_split_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_split_dict = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_quote = msgspec.json.encode
+
+
+def surrounding_names(depth: int) -> Mapping[str, object]:
+    """The local names where a class is being defined; {} at a module's top level."""
+    frame = sys._getframe(depth + 1)
+    return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+
+
+def resolve(annotation: object, owner: type, names: Mapping[str, object], where: str) -> object:
+    """Evaluate an annotation that may be a string.
+
+    Raises:
+        BadAgentClass: it names what isn't there.
+    """
+    if not isinstance(annotation, str):
+        return annotation
+    module = sys.modules.get(owner.__module__)
+    try:
+        return eval(annotation, dict(vars(module)) if module else {}, {**names, **vars(owner)})  # noqa: S307 - the author's own annotation
+    except Exception as error:
+        raise BadAgentClass(
+            f"{where}: the annotation {annotation!r} can't be resolved: {error}",
+            hint="import its types where the class is defined, not only under TYPE_CHECKING",
+        ) from None
+
+
+class CallSignature:
+    """How one function's arguments and result are recorded."""
+
+    def __init__(
+        self, fn: Callable[..., Any], owner: type, names: Mapping[str, object], *, title: str
+    ) -> None:
+        self.title = title
+        self._fn = fn
+        self._owner = owner
+        self._names = names
+        self._signature = inspect.signature(fn)
+        parameters = list(self._signature.parameters.values())[1:]
+        self.parameters: Sequence[inspect.Parameter] = parameters
+        self._bindable = self._signature.replace(parameters=parameters)
+        plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+        self._exact = len(parameters) if plain else -1
+
+    @cached_property
+    def codecs(self) -> Mapping[str, Codec[Any]]:
+        """The codec of each parameter, by name."""
+        return {p.name: self._codec(p.name, p.annotation) for p in self.parameters}
+
+    @cached_property
+    def positional(self) -> Sequence[Codec[Any]]:
+        """The codecs of the parameters that can be given by position, in order."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [self.codecs[p.name] for p in self.parameters if p.kind in kinds]
+
+    @cached_property
+    def result(self) -> Codec[Any]:
+        """The codec of the result."""
+        return self._codec("return", self._signature.return_annotation)
+
+    def _codec(self, name: str, annotation: object) -> Codec[Any]:
+        if annotation is inspect.Parameter.empty:
+            return PLAIN
+        where = f"{self.title}, {name}"
+        try:
+            return codec(self._resolved(annotation, where))
+        except TypeError as error:
+            if isinstance(error, BadAgentClass):
+                raise
+            raise BadAgentClass(f"{where}: {error}") from None
+
+    def _resolved(self, annotation: object, where: str) -> object:
+        # What the function itself closes over comes after what surrounded its class.
+        closed = inspect.getclosurevars(self._fn).nonlocals if self._fn.__closure__ else {}
+        return resolve(annotation, self._owner, {**self._names, **closed}, where)
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        """Check that the arguments fit the function.
+
+        Raises:
+            BadArguments: too many, too few, or a name it doesn't have.
+        """
+        try:
+            self._bindable.bind(*args, **kwargs)
+        except TypeError as error:
+            raise BadArguments(
+                f"{self.title}: {error}", hint=f"it takes {self.title}{self._bindable}"
+            ) from None
+
+    def encode(
+        self, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[bytes, bytes | None]:
+        """Write the arguments as a JSON list and, if any go by name, a JSON object.
+
+        Raises:
+            BadArguments: they don't fit.
+            NotRecordable: one can't be written down; the path begins with its parameter.
+        """
+        if kwargs or len(args) != self._exact:
+            self.bind(args, kwargs)
+        codecs = self.positional
+        parts = [
+            self._encode_one(i, codecs[i] if i < len(codecs) else self._rest(), value)
+            for i, value in enumerate(args)
+        ]
+        listed = b"[" + b",".join(parts) + b"]"
+        if not kwargs:
+            return listed, None
+        named = (
+            _quote(name) + b":" + self._encode_named(name, value) for name, value in kwargs.items()
+        )
+        return listed, b"{" + b",".join(named) + b"}"
+
+    def _encode_one(self, index: int, one: Codec[Any], value: object) -> bytes:
+        try:
+            return one.encode(value)
+        except NotRecordable as error:
+            name = self.parameters[min(index, len(self.parameters) - 1)].name
+            raise self._refused(name, error) from None
+
+    def _encode_named(self, name: str, value: object) -> bytes:
+        try:
+            return (self.codecs.get(name) or self._keywords()).encode(value)
+        except NotRecordable as error:
+            raise self._refused(name, error) from None
+
+    def _refused(self, name: str, error: NotRecordable) -> NotRecordable:
+        return NotRecordable(
+            f"{self.title}, argument {name}: {error.message}", path=error.path, hint=error.hint
+        )
+
+    def _rest(self) -> Codec[Any]:
+        return self._of_kind(inspect.Parameter.VAR_POSITIONAL)
+
+    def _keywords(self) -> Codec[Any]:
+        return self._of_kind(inspect.Parameter.VAR_KEYWORD)
+
+    def _of_kind(self, kind: object) -> Codec[Any]:
+        for parameter in self.parameters:
+            if parameter.kind is kind:
+                return self.codecs[parameter.name]
+        return PLAIN
+
+    def decode(self, args: bytes, kwargs: bytes | None) -> tuple[list[Any], dict[str, Any]]:
+        """Read recorded arguments back.
+
+        Raises:
+            NotRecordable: they no longer fit the annotations.
+        """
+        codecs = self.positional
+        out = [
+            (codecs[i] if i < len(codecs) else self._rest()).decode(bytes(raw))
+            for i, raw in enumerate(_split_list(args))
+        ]
+        if kwargs is None:
+            return out, {}
+        named = {
+            name: (self.codecs.get(name) or self._keywords()).decode(bytes(raw))
+            for name, raw in _split_dict(kwargs).items()
+        }
+        return out, named
+
+
+def type_hint(owner: type, name: str, names: Mapping[str, object]) -> object:
+    """The resolved annotation of a class's field."""
+    annotation = owner.__dict__.get("__annotations__", {}).get(name)
+    return resolve(annotation, owner, names, f"{owner.__qualname__}.{name}")
+
+
+def is_class_var(annotation: object) -> bool:
+    """Whether a field is a `ClassVar`, written as text or not."""
+    if isinstance(annotation, str):
+        return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    return annotation is typing.ClassVar or typing.get_origin(annotation) is typing.ClassVar
