@@ -1,0 +1,1 @@
+"""An agent's folder as plain files: journal, set-aside, audit log, lock."""

@@ -1,0 +1,182 @@
+"""The journal's writer: append, sync, go on after a start, replace as a whole.
+
+The invariant: what `sync` has reported durable is read back after any crash, and each line's mark
+tells the truth about what was durable when it was written. It never retries a failed write or
+sync, and doesn't know what a record means.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+from agentctl.storage.files import frame
+from agentctl.storage.files.disk import Disk, Fuse, write_all
+from agentctl.storage.files.reading import Lines, damaged_error, judge
+from agentctl.storage.port import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+NAME: Final = "journal"
+_BATCH: Final = 1 << 20
+
+
+class Journal:
+    """One journal, open for appending once `resume` or `rewrite` has been called."""
+
+    def __init__(self, disk: Disk, folder: str, agent: str, fuse: Fuse) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._path = f"{folder}/{NAME}"
+        self._agent = agent
+        self._fuse = fuse
+        self._fd = -1
+        self._size = 0
+        self._durable = 0
+        self._marked = 0
+        self._crc = 0
+        self._scanned: Lines | None = None
+        # Held while the file is synced or exchanged, so that neither meets a closed descriptor.
+        self._exchange = threading.Lock()
+        self.syncs = 0
+
+    def scan(self) -> Scan:
+        """Read and check the journal; changes nothing.
+
+        Raises:
+            JournalDamaged: a record that was durable is broken, lost, doubled or out of order.
+        """
+        try:
+            verdict = judge(self._disk, self._path)
+        except OSError as error:
+            raise self._fuse.blow("can't be read", self._path, error) from error
+        if verdict.damage is not None:
+            verdict.lines.close()
+            raise damaged_error(self._path, self._agent, verdict)
+        if self._scanned is not None:
+            self._scanned.close()
+        self._scanned = verdict.lines
+        self._crc = verdict.crc
+        return Scan(verdict.lines, verdict.cut, exists=verdict.end > 0, end=verdict.end)
+
+    def resume(self, scan: Scan) -> None:
+        """Go on where `scan` ended; nothing counts as durable until the first `sync`."""
+        self._fuse.check()
+        assert self._scanned is scan.lines, "resume takes the last scan"
+        disk = self._disk
+        try:
+            made = disk.kind(self._path) is None
+            self._close_file()
+            self._fd = disk.open(self._path, "append")
+            if made:
+                disk.sync_folder(self._folder)
+            if disk.size(self._fd) > scan.end:
+                # Crash here: the tail is still there, and the next start cuts it again.
+                disk.truncate(self._fd, scan.end)
+                # Synced before anything is appended: else a later line could become durable
+                # while bytes of the old tail still stand before it.
+                disk.sync(self._fd)
+            self._size = scan.end
+            if scan.end and disk.read_at(self._fd, 1, scan.end - 1) != b"\n":
+                # Crash here: the line end is there or isn't; the line counts in both cases.
+                write_all(disk, self._fd, b"\n")
+                self._size += 1
+        except OSError as error:
+            raise self._fuse.blow("can't be opened for writing", self._path, error) from error
+        self._durable = self._marked = 0
+
+    def rewrite(self, bodies: Iterable[bytes]) -> None:
+        """Replace the whole journal by `bodies`, all of them durable when it returns."""
+        self._fuse.check()
+        with self._exchange:
+            try:
+                self._rewrite(bodies)
+            except OSError as error:
+                raise self._fuse.blow("can't be rewritten", self._path, error) from error
+
+    def _rewrite(self, bodies: Iterable[bytes]) -> None:
+        disk = self._disk
+        aside = f"{self._path}.new"
+        fd = disk.open(aside, "new")
+        try:
+            size, crc = self._write_new(fd, bodies)
+            disk.sync(fd)
+            # Crash here: the old journal stands, whole; the new one is overwritten next time.
+            disk.replace(aside, self._path)
+            # Crash here: after a power cut either may stand. Both hold all that was acknowledged,
+            # since nothing is appended to the new one before its name is durable.
+            disk.sync_folder(self._folder)
+        except BaseException:
+            disk.close(fd)
+            raise
+        self._close_file()
+        self._fd = fd
+        self._size = self._durable = self._marked = size
+        self._crc = crc
+
+    def _write_new(self, fd: int, bodies: Iterable[bytes]) -> tuple[int, int]:
+        size = crc = held = 0
+        batch: list[bytes] = []
+        for body in bodies:
+            batch.append(body)
+            held += len(body)
+            if held >= _BATCH:
+                data, crc = frame.seal(batch, crc, None)
+                write_all(self._disk, fd, data)
+                size += len(data)
+                batch, held = [], 0
+        data, crc = frame.seal(batch, crc, None)
+        mark, crc = frame.seal_mark(size + len(data), crc)
+        write_all(self._disk, fd, data + mark)
+        return size + len(data) + len(mark), crc
+
+    def append(self, bodies: Sequence[bytes]) -> int:
+        """Hand records to the operating system in one write; return the journal's size."""
+        if self._fd < 0:
+            raise AssertionError("append before resume or rewrite, or after close")
+        self._fuse.check()
+        mark = None
+        if bodies and self._durable > self._marked:
+            mark = self._marked = self._durable
+        data, self._crc = frame.seal(bodies, self._crc, mark)
+        try:
+            # Crash here: any first part of these lines is on record; none is acknowledged.
+            written = self._disk.write(self._fd, data)
+            if written < len(data):
+                write_all(self._disk, self._fd, data[written:])
+        except OSError as error:
+            raise self._fuse.blow("can't be written", self._path, error) from error
+        self._size += len(data)
+        return self._size
+
+    def sync(self) -> int:
+        """Make everything appended so far durable; return how many bytes that is."""
+        with self._exchange:
+            self._fuse.check()
+            size = self._size
+            if size == self._durable:
+                return size
+            if self._fd < 0:
+                raise AssertionError("sync before resume or rewrite, or after close")
+            self.syncs += 1
+            try:
+                # Crash here: what was appended since the last sync may be lost, torn or out of
+                # order. Nobody has been told of it.
+                self._disk.sync(self._fd)
+            except OSError as error:
+                raise self._fuse.blow("can't be synced", self._path, error) from error
+            self._durable = size
+            return size
+
+    def close(self) -> None:
+        """Close every file; syncs nothing."""
+        with self._exchange:
+            self._close_file()
+        if self._scanned is not None:
+            self._scanned.close()
+
+    def _close_file(self) -> None:
+        if self._fd >= 0:
+            self._disk.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,159 @@
+"""The lock on an agent's folder: one program at a time, and a note for people on who it is (R11).
+
+The operating system's lock decides; the file's text is only a note, and may be out of date. The
+file is never deleted, so that two programs can't hold two files of one name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Final
+
+from agentctl.errors import Locked
+from agentctl.storage.files.disk import Disk, HeldLock, SystemDisk, disk_trouble, write_all
+from agentctl.storage.port import Holder
+from agentctl.times import Clock, SystemClock, format_duration, to_rfc3339
+
+NAME: Final = "lock"
+_POLL_S: Final = 0.05
+_NOTE_SIZE: Final = 4096
+_UNKNOWN: Final = Holder(pid=0, host="", command="", since="")
+
+
+class FolderLock:
+    """The lock of one agent's folder."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        folder: str,
+        *,
+        clock: Clock | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._path = f"{folder}/{NAME}"
+        self._clock = clock or SystemClock()
+        self._pause = pause
+        self._held: HeldLock | None = None
+        self._pid = 0
+
+    @property
+    def held(self) -> bool:
+        """Whether this program holds the lock; False in a forked child."""
+        return self._held is not None and self._pid == os.getpid()
+
+    def take(self, agent: str, holder: Holder, wait_s: float) -> None:
+        """Take the lock and leave the note.
+
+        Raises:
+            Locked: another program holds it, still after `wait_s` seconds.
+            DiskTrouble: the folder can't be written, or its file system has no locks.
+        """
+        assert not self.held, "the lock is taken already"
+        give_up_s = self._clock.monotonic_s() + wait_s
+        held = self._try()
+        once_more = True  # a reader that asks who holds the lock has it for an instant
+        while held is None and (once_more or self._clock.monotonic_s() < give_up_s):
+            once_more = False
+            self._pause(_POLL_S)
+            held = self._try()
+        if held is None:
+            raise self._locked(agent, holder, wait_s)
+        self._held = held
+        self._pid = os.getpid()
+        self._write_note(json.dumps(asdict(holder)).encode() + b"\n")
+
+    def _try(self) -> HeldLock | None:
+        try:
+            return self._disk.try_lock(self._path)
+        except (OSError, NotImplementedError) as error:
+            if isinstance(error, OSError) and self._can_be_written():
+                trouble = disk_trouble("can't be locked", self._path, error)
+                trouble.hint = "put agents/ on a local file system that has locks (flock)"
+                raise trouble from error
+            cause = error if isinstance(error, OSError) else OSError(str(error))
+            raise disk_trouble("can't be opened for writing", self._path, cause) from error
+
+    def _can_be_written(self) -> bool:
+        try:
+            self._disk.close(self._disk.open(self._path, "append"))
+        except OSError:
+            return False
+        return True
+
+    def _write_note(self, note: bytes) -> None:
+        # Only a note for people: on a full disk the lock holds without it, and the journal will
+        # say what is wrong.
+        with suppress(OSError):
+            fd = self._disk.open(self._path, "new")
+            try:
+                write_all(self._disk, fd, note)
+            finally:
+                self._disk.close(fd)
+
+    def _locked(self, agent: str, asking: Holder, wait_s: float) -> Locked:
+        holder = _read_note(self._disk, self._path)
+        known = []
+        if holder.pid:
+            where = f" on {holder.host}" if holder.host != asking.host else ""
+            today = to_rfc3339(self._clock.now_us())[:10]
+            since = holder.since
+            if since.startswith(today):
+                since = f"{since[11:19]}Z"
+            known.append(f"pid {holder.pid}{where}, {holder.command}, since {since}")
+        if wait_s > 0:
+            known.append(f"waited {_in_words(wait_s)}")
+        facts = f" ({'; '.join(known)})" if known else ""
+        return Locked(
+            f"the agent {agent} already runs in another program: "
+            f"its folder {self._folder} is locked{facts}",
+            hint=f"stop that program; or read without the lock: agentctl inspect journal {agent}",
+        )
+
+    def release(self) -> None:
+        """Free the lock; in a forked child, and a second time, it does nothing."""
+        if self._held is None or not self.held:
+            return
+        self._write_note(b"")
+        self._held.release()
+        self._held = None
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:g} s"
+    return format_duration(timedelta(seconds=seconds))
+
+
+def _read_note(disk: Disk, path: str) -> Holder:
+    try:
+        fd = disk.open(path, "read")
+        try:
+            note = json.loads(disk.read_at(fd, _NOTE_SIZE, 0))
+        finally:
+            disk.close(fd)
+        return Holder(int(note["pid"]), *(str(note[key]) for key in ("host", "command", "since")))
+    except (OSError, ValueError, TypeError, KeyError):
+        return _UNKNOWN  # being written, or not ours
+
+
+def read_holder(path: str, disk: Disk | None = None) -> Holder | None:
+    """Tell who holds the lock file at `path`; None if nobody does.
+
+    Makes and changes nothing. A holder without a readable note has the pid 0.
+    """
+    disk = disk or SystemDisk()
+    try:
+        if not disk.is_locked(path):
+            return None
+    except OSError as error:
+        raise disk_trouble("can't be read", path, error) from error
+    return _read_note(disk, path)

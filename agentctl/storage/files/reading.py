@@ -1,0 +1,303 @@
+"""Reading a journal: which lines count, which tail never did, and what is damage (R13).
+
+The invariant: data that a later line proves durable is never cut, and a tail that a crash can
+leave behind is never called damage. Changes nothing on disk, and needs no lock.
+
+A crash leaves each byte of what wasn't synced as it was written, as zero, or not at all. So a
+whole JSON line behind a broken one is honest: its mark, if it bears one, really was the durable
+size. If that lies beyond the place where the chain breaks, durable data was changed, whatever
+happened to the lines between. A journal is read in chunks; memory doesn't grow with it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, overload
+
+from agentctl.errors import JournalDamaged
+from agentctl.storage.files import frame
+from agentctl.storage.files.disk import Disk, SystemDisk, disk_trouble
+from agentctl.storage.port import Line
+
+CHUNK: Final = 1 << 20
+_UNFINISHED_SHOWN: Final = 4096
+
+
+class _Place(NamedTuple):
+    """Where a chunk of whole lines begins."""
+
+    record: int
+    number: int
+    offset: int
+
+
+class _Piece(NamedTuple):
+    """A run of the file between line ends; the last one may lack its own."""
+
+    number: int
+    offset: int
+    text: bytes
+
+
+class _File:
+    """An open journal, closed when nobody reads it any more; outlives its own replacement."""
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        self._disk = disk
+        self._fd = disk.open(path, "read")
+        self.close = weakref.finalize(self, disk.close, self._fd)
+        self.size = disk.size(self._fd)
+
+    def chunks(self, offset: int, end: int) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield the pieces between line ends with the offset of each list's first.
+
+        A last piece without a line end is yielded alone.
+        """
+        parts: list[bytes] = []
+        start = offset
+        while offset < end and (data := self._disk.read_at(self._fd, CHUNK, offset)):
+            data = data[: end - offset]
+            offset += len(data)
+            cut = data.rfind(b"\n")
+            if cut < 0:
+                parts.append(data)
+                continue
+            lines = b"".join((*parts, data[:cut])).split(b"\n")
+            yield start, lines
+            parts = [data[cut + 1 :]]
+            start = offset - len(data) + cut + 1
+        if rest := b"".join(parts):
+            yield start, [rest]
+
+    def pieces(self, start: _Piece) -> Iterator[_Piece]:
+        """Yield every piece from `start` to the end of the file."""
+        number = start.number
+        for offset, lines in self.chunks(start.offset, self.size):
+            for text in lines:
+                yield _Piece(number, offset, text)
+                number += 1
+                offset += len(text) + 1  # noqa: PLW2901  (walks through the chunk)
+
+
+class Lines(Sequence[Line]):
+    """The records of a journal, read again from its file each time they are walked through.
+
+    Walking is fast, a single index costs up to a chunk. They stay as they were when the journal is
+    replaced or goes on, until the store is closed.
+    """
+
+    def __init__(self, file: _File | None, places: list[_Place], count: int, end: int) -> None:
+        self._file = file
+        self._places = places
+        self._count = count
+        self._end = end
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Line]:
+        return self._walk(_Place(0, 1, 0))
+
+    def bodies(self) -> Iterator[bytes]:
+        """Yield only the bodies: half the cost of whole lines."""
+        if self._file is None:
+            return
+        for _, texts in self._file.chunks(0, self._end):
+            for text in texts:
+                body = frame.unseal(text)
+                if body is not None:
+                    yield body
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Line]: ...
+    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        wanted = index + self._count if index < 0 else index
+        if not 0 <= wanted < self._count:
+            raise IndexError(index)
+        place = self._places[bisect_right(self._places, wanted, key=lambda p: p.record) - 1]
+        for record, line in enumerate(self._walk(place), place.record):
+            if record == wanted:
+                return line
+        raise IndexError(index)
+
+    def _walk(self, place: _Place) -> Iterator[Line]:
+        if self._file is None:
+            return
+        number = place.number
+        for start, texts in self._file.chunks(place.offset, self._end):
+            offset = start
+            for text in texts:
+                body = frame.unseal(text)
+                if body is not None:
+                    yield Line(number, offset, body)
+                number += 1
+                offset += len(text) + 1
+
+    def close(self) -> None:
+        """Close the file; the lines can't be read any more."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a journal's bytes are worth.
+
+    Attributes:
+        lines: the records before the first bad line.
+        end: where the last good line ends; the line end itself may be missing.
+        crc: the checksum of the last good line.
+        bad: the first bad line, or None.
+        cut: what is wrong with a tail that doesn't count, or None.
+        damage: what is wrong with data that was durable, or None.
+        file: the open journal; None where there is none.
+    """
+
+    lines: Lines
+    end: int
+    crc: int
+    bad: _Piece | None
+    cut: str | None
+    damage: str | None
+    file: _File | None
+
+
+def judge(disk: Disk, path: str) -> Verdict:
+    """Read the whole journal and follow its chain; a missing file is an empty one."""
+    try:
+        file = _File(disk, path)
+    except FileNotFoundError:
+        return Verdict(Lines(None, [], 0, 0), 0, 0, None, None, None, None)
+    places: list[_Place] = []
+    record, number, end, crc = 0, 1, 0, 0
+    previous = b""
+    bad: _Piece | None = None
+    for offset, texts in file.chunks(0, file.size):
+        good, crc = frame.verify(texts, crc)
+        if good:
+            places.append(_Place(record, number, offset))
+            previous = texts[good - 1]
+            end = offset + sum(map(len, texts[:good])) + good
+        record += good - sum(text.startswith(frame.ALONE) for text in texts[:good])
+        number += good
+        if good < len(texts):
+            bad = _Piece(number, offset if not good else end, texts[good])
+            break
+    end = min(end, file.size)  # the last line may lack only its end
+    lines = Lines(file, places, record, end)
+    if bad is None:
+        return Verdict(lines, end, crc, None, None, None, file)
+    cut, damage = _judge_tail(file, bad, crc, previous)
+    return Verdict(lines, end, crc, bad, cut, damage, file)
+
+
+def _judge_tail(
+    file: _File, bad: _Piece, crc: int, previous: bytes
+) -> tuple[str | None, str | None]:
+    proof = _proof(file, bad, crc, previous)
+    wrong = _what_is_wrong(bad.text, crc)
+    if proof is not None:
+        return None, f"it {wrong}, and {proof}"
+    size = file.size - bad.offset
+    return f"line {bad.number} {wrong}; {size} bytes from there on were never acknowledged", None
+
+
+def _proof(file: _File, bad: _Piece, crc: int, previous: bytes) -> str | None:
+    """Say what proves that the bad line was durable; None if nothing does."""
+    doubled = bool(previous) and bad.text == previous
+    for piece in file.pieces(bad):
+        if piece.number == bad.number + 1 and doubled and frame.verify([piece.text], crc)[0]:
+            # No crash writes a line twice and goes on behind it.
+            return f"is a copy of line {bad.number - 1}"
+        text = piece.text
+        if piece.number == bad.number:
+            text = frame.joined_line(text, crc) or text
+        if b'"synced":' not in text[-64:] or not frame.is_framed(text):
+            continue
+        mark = frame.mark_of(text)
+        if mark is None or mark <= bad.offset:
+            continue
+        if text is bad.text and frame.mark_was_changed(text, crc):
+            continue
+        return f"line {piece.number} says that {mark} bytes were durable"
+    return None
+
+
+def _what_is_wrong(text: bytes, crc: int) -> str:
+    if not text.strip(b"\0"):
+        return "is nothing but zero bytes" if text else "is empty"
+    if frame.joined_line(text, crc) is not None:
+        return "has lost its line end"
+    if not frame.is_framed(text):
+        return "isn't a whole record"
+    return "doesn't follow from the line before it (changed, lost, doubled or moved)"
+
+
+def damaged_error(path: str, agent: str, verdict: Verdict) -> JournalDamaged:
+    """Build the error for a verdict of damage."""
+    assert verdict.bad is not None
+    assert verdict.damage is not None
+    number = verdict.bad.number
+    return JournalDamaged(
+        f"{path}, line {number}: {verdict.damage}",
+        path=path,
+        line=number,
+        reason=verdict.damage,
+        hint=f"nothing was changed; see what is readable: agentctl inspect journal {agent}",
+    )
+
+
+@dataclass(frozen=True)
+class ReadJournal:
+    """A journal as a reader without the lock sees it.
+
+    Attributes:
+        lines: every readable record; behind damage, those that are whole by themselves.
+        damaged: number of the first bad line, and what is wrong with it.
+        unfinished: the first bytes of a tail that doesn't count (a write under way, or cut off).
+        exists: whether there is a file.
+    """
+
+    lines: Sequence[Line]
+    damaged: tuple[int, str] | None
+    unfinished: bytes | None
+    exists: bool
+
+
+def read_journal(path: str, disk: Disk | None = None) -> ReadJournal:
+    """Read a journal for people: shows what is readable, changes nothing, takes no lock.
+
+    Raises:
+        DiskTrouble: the file can't be read.
+    """
+    if disk is None:
+        disk = SystemDisk()
+    try:
+        return _read_journal(path, disk)
+    except OSError as error:
+        raise disk_trouble("can't be read", path, error) from error
+
+
+def _read_journal(path: str, disk: Disk) -> ReadJournal:
+    verdict = judge(disk, path)
+    exists = verdict.file is not None
+    if verdict.bad is None or verdict.file is None:
+        return ReadJournal(verdict.lines, None, None, exists)
+    if verdict.damage is None:
+        unfinished = verdict.bad.text[:_UNFINISHED_SHOWN]
+        return ReadJournal(verdict.lines, None, unfinished, exists)
+    behind = [
+        Line(piece.number, piece.offset, body)
+        for piece in verdict.file.pieces(verdict.bad)
+        if frame.is_framed(piece.text) and (body := frame.unseal(piece.text)) is not None
+    ]
+    damaged = (verdict.bad.number, verdict.damage)
+    return ReadJournal([*verdict.lines, *behind], damaged, None, exists)
