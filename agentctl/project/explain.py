@@ -1,0 +1,86 @@
+"""Says where each value of a project came from.
+
+Never imports the project's code: what a class carries is passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from agentctl.project.model import AgentConfig, Project
+from agentctl.project.reading import default_settings
+from agentctl.project.toml_lines import KeyPath
+from agentctl.times import format_duration
+
+if TYPE_CHECKING:
+    from agentctl.sdk.agent import AgentSettings
+
+Row = tuple[str, object, str]
+"""A key, its plain value (text, number, boolean, None), and its source."""
+
+
+def explain(
+    project: Project, *, of_classes: Mapping[str, AgentSettings] | None = None
+) -> list[Row]:
+    """List every key with its value and where that came from, in the order of the file's page.
+
+    Sources are `default`, `kavach.toml:12`, `--root`, `AGENTCTL_ROOT`, or `class Bot` for settings
+    that a class carries; those are known only from `of_classes`.
+    """
+    root_source = project.root_source or _source(project, ("project", "root"))
+    rows: list[Row] = [
+        ("file", str(project.file.path), project.found_by),
+        ("project.name", project.name, _source(project, ("project", "name"))),
+        ("project.root", str(project.root), root_source),
+        ("project.tz", project.tz, _source(project, ("project", "tz"))),
+    ]
+    for agent in project.agents.values():
+        rows += _explain_agent(project, agent, (of_classes or {}).get(agent.name))
+    rows.append(("engine.kind", "files", _source(project, ("engine", "kind"))))
+    return rows
+
+
+def _explain_agent(
+    project: Project, agent: AgentConfig, carried: AgentSettings | None
+) -> list[Row]:
+    at, path = f"agents.{agent.name}", ("agents", agent.name)
+    rows: list[Row] = [(f"{at}.class", agent.cls, _source(project, (*path, "class")))]
+    for name, capability in agent.capabilities.items():
+        source = _source(project, (*path, "capabilities", name))
+        rows.append((f"{at}.capabilities.{name}", capability.use, source))
+    for name, default in default_settings().items():
+        value, source = default, "default"
+        if carried is not None and getattr(carried, name) != default:
+            value, source = getattr(carried, name), f"class {agent.name}"
+        if name in agent.settings:
+            value, source = agent.settings[name], _source(project, (*path, "settings", name))
+        rows.append((f"{at}.settings.{name}", plain_setting(value), source))
+    for call, reason in agent.deny.items():
+        quoted = (*path, "deny", call)
+        source = _source(
+            project, quoted if _has(project, quoted) else (*quoted[:-1], *call.split("."))
+        )
+        rows.append((f'{at}.deny."{call}"', reason, source))
+    return rows
+
+
+def plain_setting(value: object) -> object:
+    """Write a setting as `kavach.toml` has it: durations as text, no limit as `none`."""
+    if value is None:
+        return "none"
+    return format_duration(value) if isinstance(value, timedelta) else value
+
+
+def _source(project: Project, key: KeyPath) -> str:
+    return project.file.source_of(key) if _has(project, key) else "default"
+
+
+def _has(project: Project, key: KeyPath) -> bool:
+    values: Any = project.file.values
+    for part in key:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True

@@ -1,0 +1,71 @@
+"""What `kavach.toml` says, as frozen data.
+
+Invariant: these hold only values that were checked (`reading.py`). Never touches the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentctl.errors import NotFound
+from agentctl.project.toml_file import TomlFile, nearest
+
+
+@dataclass(frozen=True)
+class CapabilityConfig:
+    """What a capability is bound to: `use` is `module:Class`."""
+
+    use: str
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """One `[agents.NAME]`.
+
+    Attributes:
+        cls: `module:Class`.
+        settings: only those that the file sets; `deny` maps `capability.method` to a reason.
+    """
+
+    name: str
+    cls: str
+    capabilities: Mapping[str, CapabilityConfig] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    deny: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A loaded `kavach.toml`.
+
+    Attributes:
+        folder: where the file lies; code is imported from there.
+        root: where `agents/` lies.
+        file: the file itself, for lines in messages.
+        found_by: what led to the file, and `root_source` to the root, if it wasn't the file.
+    """
+
+    name: str
+    folder: Path
+    root: Path
+    tz: str | None
+    agents: Mapping[str, AgentConfig]
+    file: TomlFile = field(repr=False, compare=False)
+    found_by: str = "working folder"
+    root_source: str | None = None
+
+    def agent(self, name: str) -> AgentConfig:
+        """Return the agent's table.
+
+        Raises:
+            NotFound: there is none; names the nearest.
+        """
+        try:
+            return self.agents[name]
+        except KeyError:
+            raise NotFound(
+                f"{self.file.path} has no agent {name!r}", hint=nearest(name, self.agents)
+            ) from None

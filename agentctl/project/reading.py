@@ -1,0 +1,198 @@
+"""Checks the tables of `kavach.toml` and turns them into the data of `model.py`.
+
+Invariant: an unknown key, a wrong type or a key of a later version is one `ProjectError` that names
+file, line, key, what was expected and the nearest known key; nothing is ignored. Never imports the
+project's code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any, Final
+
+from agentctl.errors import UsageError
+from agentctl.names import check_agent_name
+from agentctl.project.model import AgentConfig, CapabilityConfig
+from agentctl.project.toml_file import Table, TomlFile, describe
+from agentctl.times import parse_duration
+
+TOP_KEYS: Final = ("project", "agents", "engine")
+PROJECT_KEYS: Final = ("name", "root", "tz")
+AGENT_KEYS: Final = ("class", "capabilities", "settings", "deny")
+CAPABILITY_KEYS: Final = ("use",)
+ENGINE_KEYS: Final = ("kind",)
+
+_LATER_TOP: Final = ("schedules",)
+_LATER_CAPABILITY: Final = ("with", "timeout", "retry", "limit")
+_LATER_SETTINGS: Final = ("retention", "keep_failed", "keep")
+_LATER_ENGINES: Final = ("sqlite", "restate")
+
+_REFERENCE: Final = re.compile(r"(?!\d)\w+(\.(?!\d)\w+)*:(?!\d)\w+")
+
+
+def read_top(file: TomlFile) -> Table:
+    """Return the whole file as a table, with its own keys and `[engine]` checked."""
+    top = Table(file, (), file.values)
+    top.check_keys(TOP_KEYS, _LATER_TOP)
+    _check_engine(top.table("engine"))
+    return top
+
+
+def default_settings() -> Mapping[str, Any]:
+    """Return every setting with its default, as `AgentSettings` has them."""
+    from agentctl.sdk.agent import AgentSettings
+
+    settings = AgentSettings()
+    return {each.name: getattr(settings, each.name) for each in fields(settings)}
+
+
+def _check_engine(engine: Table) -> None:
+    engine.check_keys(ENGINE_KEYS)
+    kind = engine.text("kind")
+    if kind in _LATER_ENGINES:
+        raise engine.later("kind")
+    if kind not in (None, "files"):
+        raise engine.error("kind", f'expected "files", not {describe(kind)}')
+
+
+def read_tz(project: Table) -> str | None:
+    """Read `[project] tz`: a zone that this machine knows, or None."""
+    name = project.text("tz")
+    if name is None:
+        return None
+    from zoneinfo import ZoneInfo, available_timezones
+
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        import difflib
+
+        close = difflib.get_close_matches(name[:80], available_timezones(), n=1)
+        raise project.error(
+            "tz",
+            f"expected a time zone that this machine knows, not {describe(name)}",
+            hint=f"did you mean {close[0]}?" if close else "write it like Europe/Berlin or UTC",
+        ) from None
+    return name
+
+
+def read_agents(agents: Table) -> Mapping[str, AgentConfig]:
+    """Read all of `[agents]`, in the order of the file."""
+    found: dict[str, AgentConfig] = {}
+    lower: dict[str, str] = {}
+    for name in agents.values:
+        try:
+            check_agent_name(name)
+        except UsageError as error:
+            raise agents.error(name, error.message, hint=error.hint) from None
+        if (other := lower.setdefault(name.lower(), name)) != name:
+            raise agents.error(
+                name,
+                f"it differs from the agent {other} only in case",
+                hint="some systems keep both in one folder; choose another name",
+            )
+        found[name] = _read_agent(agents.table(name), name)
+    return found
+
+
+def _read_agent(table: Table, name: str) -> AgentConfig:
+    table.check_keys(AGENT_KEYS)
+    cls = table.text("class")
+    if cls is None:
+        raise table.error(
+            "class", 'the key is missing: expected "module:Class"', hint=_class_hint(name)
+        )
+    return AgentConfig(
+        name,
+        _check_reference(table, "class", cls),
+        _read_capabilities(table.table("capabilities")),
+        _read_settings(table.table("settings")),
+        _read_deny(table.table("deny")),
+    )
+
+
+def _class_hint(name: str) -> str:
+    return f'for example class = "shop.bot:{name}", imported from the project\'s folder'
+
+
+def _check_reference(table: Table, key: str, text: str) -> str:
+    if not _REFERENCE.fullmatch(text):
+        raise table.error(
+            key,
+            f'expected "module:Class", not {describe(text)}',
+            hint="the module with dots, as in an import; then a colon and the class's name",
+        )
+    return text
+
+
+def _read_capabilities(table: Table) -> Mapping[str, CapabilityConfig]:
+    found = {}
+    for name, value in table.values.items():
+        if isinstance(value, dict):
+            binding = table.table(name)
+            binding.check_keys(CAPABILITY_KEYS, _LATER_CAPABILITY)
+            use = binding.text("use")
+            if use is None:
+                raise binding.error("use", 'the key is missing: expected "module:Class"')
+            found[name] = CapabilityConfig(_check_reference(binding, "use", use))
+        else:
+            use = table.text(name)
+            assert use is not None  # the key is there
+            found[name] = CapabilityConfig(_check_reference(table, name, use))
+    return found
+
+
+def _read_settings(table: Table) -> Mapping[str, Any]:
+    if not table.values:
+        return {}
+    defaults = default_settings()
+    table.check_keys(defaults, _LATER_SETTINGS)
+    return {name: _read_setting(table, name, defaults[name]) for name in table.values}
+
+
+def _read_setting(table: Table, name: str, default: object) -> object:
+    value = table.values[name]
+    if isinstance(default, bool):
+        if isinstance(value, dict):
+            raise table.later(name)  # audit = { max_size = … }
+        if not isinstance(value, bool):
+            raise table.error(name, f"expected true or false, not {describe(value)}")
+        return value
+    if isinstance(default, int):
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+            raise table.error(name, f"expected a whole number from 1 on, not {describe(value)}")
+        return value
+    assert isinstance(default, timedelta)  # AgentSettings has no other kinds
+    if value == "none":
+        return None
+    try:
+        return parse_duration(table.text(name) or "")
+    except (UsageError, OverflowError) as error:
+        raise table.error(
+            name,
+            f'expected a duration or "none", not {describe(value)}',
+            hint=getattr(error, "hint", None),
+        ) from None
+
+
+def _read_deny(table: Table) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for key, value in table.values.items():
+        # payments.refund without quotes is a table in TOML; what is meant is plain.
+        inner = table.table(key) if isinstance(value, dict) else None
+        for method in inner.values if inner else [key]:
+            holder, call = (inner, f"{key}.{method}") if inner else (table, key)
+            reason = holder.text(method)
+            capability, dot, name = call.partition(".")
+            if not dot or not capability.isidentifier() or not name.isidentifier():
+                raise holder.error(
+                    method,
+                    'expected "capability.method"',
+                    hint='for example "payments.refund" = "closed for the audit"',
+                )
+            assert reason is not None  # the key is there
+            found[call] = reason
+    return found

@@ -1,0 +1,1 @@
+"""The refund agent and its world."""
