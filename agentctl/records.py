@@ -25,13 +25,22 @@ class _Record(Struct, frozen=True, omit_defaults=True):
 
 
 class Header(_Record, frozen=True):
-    """The first record: format, owner, and the number that the next event gets."""
+    """The first record: format, owner, and the number that the next event gets.
+
+    Attributes:
+        kept: records behind it that a rewrite carried over; they were audited before.
+        open: events that hadn't ended when it was written.
+        cut: what was wrong with a tail that this start cut off (R13).
+    """
 
     journal: int
     agent: str
     id: str
     next: int
-    at: int
+    kept: int = 0
+    open: int = 0
+    cut: str | None = None
+    at: int = 0
 
 
 class EventRecord(_Record, frozen=True, rename={"from_": "from"}):
@@ -60,8 +69,11 @@ class StartRecord(_Record, frozen=True):
     at: int
 
 
-class CallRecord(_Record, frozen=True, rename={"from_": "from"}):
-    """The handler asked for something: a capability call, or a timer (`fn` is `timer`)."""
+class CallRecord(_Record, frozen=True):
+    """The handler asked for something: a capability call, or a timer (`fn` is `timer`).
+
+    `repeat` is false for a call that isn't made again after a crash (R9).
+    """
 
     call: str
     fn: str
@@ -69,12 +81,8 @@ class CallRecord(_Record, frozen=True, rename={"from_": "from"}):
     kwargs: Raw | UnsetType = UNSET
     digest: str | None = None
     until: int | None = None
+    repeat: bool = True
     at: int = 0
-
-    @property
-    def event(self) -> int:
-        """The event's number."""
-        return event_of(self.call)
 
 
 class OkRecord(_Record, frozen=True):
@@ -134,11 +142,15 @@ class BugRecord(_Record, frozen=True):
 
 
 class DoneRecord(_Record, frozen=True):
-    """The handler returned; the instance's state is committed with it (R16)."""
+    """The handler returned; the instance's state is committed with it (R16).
+
+    `unheard`: nobody waited for the outcome, so the audit log carries it (R8).
+    """
 
     done: int
     value: Raw = NULL
     state: Raw | UnsetType = UNSET
+    unheard: bool = False
     at: int = 0
 
 
@@ -149,19 +161,25 @@ class FailedRecord(_Record, frozen=True):
     type: str
     args: Raw | None = None
     text: str = ""
+    unheard: bool = False
     at: int = 0
 
 
 class AsideRecord(_Record, frozen=True, rename={"from_": "from"}):
     """The event's lines lie in `set-aside`; what they don't show stays here (R10).
 
-    `times` maps the key of each delivered call to the time of its delivery.
+    Attributes:
+        line: SHA-256 of the event's line in `set-aside`; an edit of it shows.
+        accepted, started: when; `started` is 0 where nothing was delivered.
+        times: the time of each delivery, by the call's key.
+        extra: records that `set-aside` doesn't show: calls without an outcome, dropped ones.
     """
 
     aside: int
     handler: str
     starts: int
     nonce: str
+    line: str = ""
     of: tuple[str, ...] = ()
     key: str | None = None
     lane: str | None = None
@@ -288,11 +306,6 @@ encode = _encoder.encode
 """Write a record's body: compact JSON, without the frame."""
 
 R = TypeVar("R")
-
-
-def event_of(call: str) -> int:
-    """The event's number in a recorded call's key: 17 of `17-1.3`."""
-    return int(call[: call.index("-")])
 
 
 def kind_of(body: bytes) -> str:

@@ -1,1 +1,1 @@
-
+"""What runs agents; the faces ask any engine through `port`."""

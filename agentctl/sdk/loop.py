@@ -195,7 +195,10 @@ class HandlerLoop(ForbiddenLoop):
         """Log what no task took; a handler that was let go of says nothing more."""
         if not self.closed and not self.execution.replaying:
             log.warning(
-                "%s: %s", self.execution.title, context["message"], exc_info=context.get("exception")
+                "%s: %s",
+                self.execution.title,
+                context["message"],
+                exc_info=context.get("exception"),
             )
 
     # -- what stubs ask
@@ -303,7 +306,7 @@ def _close_quietly(task: HandlerTask) -> None:
     coro = task.get_coro()
     assert coro is not None
     try:
-        task.get_context().run(coro.close)
+        coro.close()
     except (Exception, asyncio.CancelledError, GeneratorExit) as error:
         # The handler awaited or raised in its clean-up: it is gone either way.
         log.debug("a dropped handler's clean-up ended with %r", error)

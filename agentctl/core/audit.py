@@ -1,0 +1,115 @@
+"""Audit lines: each a function of its record (R15), and nothing else.
+
+`<UTC, microseconds> <Agent or instance> <verb>: <about>`. Line breaks and control characters are
+escaped, secrets masked.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from agentctl.names import format_instance
+from agentctl.records import (
+    AsideRecord,
+    BugRecord,
+    DoneRecord,
+    DropRecord,
+    ErrorRecord,
+    EventRecord,
+    FailedRecord,
+    Header,
+    Record,
+    RequeuedRecord,
+    StopRecord,
+)
+from agentctl.secrets import mask
+from agentctl.times import to_rfc3339
+
+AUDITED: Final = frozenset(
+    [
+        Header,
+        EventRecord,
+        DoneRecord,
+        FailedRecord,
+        BugRecord,
+        ErrorRecord,
+        AsideRecord,
+        RequeuedRecord,
+        DropRecord,
+        StopRecord,
+    ]
+)
+_DENIED: Final = "agentctl.errors.Denied"
+_LONGEST: Final = 2000
+
+
+def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[str]:
+    """The audit lines of a record; `event` is the accepted event that it belongs to."""
+    at = to_rfc3339(getattr(record, "at", 0))
+    if isinstance(record, EventRecord | AsideRecord):
+        of: tuple[str, ...] = record.of
+    else:
+        of = event.of if event is not None else ()
+    who = format_instance(agent, of)
+    handler = event.handler if event is not None else ""
+    return [f"{at} {who} {escaped(what)}" for what in _whats(record, handler)]
+
+
+def _whats(record: Record, handler: str) -> list[str]:
+    match record:
+        case Header():
+            repaired = [f"repaired: cut off {record.cut}"] if record.cut else []
+            return [*repaired, f"started: {counted(record.open)} unfinished"]
+        case EventRecord():
+            return [f"accepted: event #{record.event} of {record.handler}"]
+        case DoneRecord():
+            value = f", nobody waited for {masked(record.value)}" if record.unheard else ""
+            return [f"completed: event #{record.done} of {handler}{value}"]
+        case FailedRecord():
+            return [f"failed: event #{record.failed} of {handler} ({record.type}: {record.text})"]
+        case BugRecord():
+            return [f"stuck: event #{record.bug} of {handler} ({record.text})"]
+        case ErrorRecord() if record.type == _DENIED:
+            return [f"denied: call {record.error} ({record.text})"]
+        case _:
+            return _moves(record)
+
+
+def _moves(record: Record) -> list[str]:
+    match record:
+        case AsideRecord():
+            times = "once" if record.starts == 1 else f"{record.starts} times"
+            return [
+                f"set aside: event #{record.aside} of {record.handler} "
+                f"(started {times} without finishing)"
+            ]
+        case RequeuedRecord():
+            fresh = f" as event #{record.fresh}" if record.fresh is not None else ""
+            return [f"requeued: event #{record.requeued}{fresh}"]
+        case DropRecord():
+            return [f"dropped: event #{record.drop} ({record.reason})"]
+        case StopRecord():
+            return [f"stopped: {counted(record.stop)} unfinished"]
+        case _:
+            return []
+
+
+def counted(events: int) -> str:
+    """`1 event`, `2 events`."""
+    return "1 event" if events == 1 else f"{events} events"
+
+
+def masked(value: msgspec.Raw) -> str:
+    """A recorded value as JSON for people, secrets masked."""
+    return msgspec.json.encode(mask(msgspec.json.decode(value))).decode()
+
+
+def escaped(text: str) -> str:
+    """Text on one line, without control characters, of bounded length."""
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST - 1] + "…"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,255 @@
+"""Moving an event to `set-aside` and back (R10).
+
+`set-aside` shows a person plain lines; what they leave out stays in the journal's `aside` record,
+so that a requeued event replays exactly. The journal decides: lines in the file whose event has
+no `aside` record don't count, and are taken out again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from agentctl.core.history import EventHistory, path_of
+from agentctl.errors import SetAsideDamaged
+from agentctl.records import (
+    AsideRecord,
+    CallRecord,
+    ErrorRecord,
+    EventRecord,
+    FiredRecord,
+    OkRecord,
+    RequeuedRecord,
+    StartRecord,
+    decode,
+    encode,
+    kind_of,
+)
+
+_SHOWN_KINDS: Final = frozenset(["call", "ok", "error", "fired", "again"])
+_DELIVERIES: Final = {"ok": OkRecord, "error": ErrorRecord, "fired": FiredRecord}
+
+
+@dataclass(frozen=True)
+class SetAsideEvent:
+    """One event of the file `set-aside`.
+
+    Attributes:
+        lines: all its lines as they stand there, the event's own first.
+    """
+
+    number: int
+    handler: str
+    args: Raw
+    kwargs: Raw | None
+    of: tuple[str, ...]
+    lines: tuple[bytes, ...]
+
+    @property
+    def starts(self) -> int:
+        """How often it was started again."""
+        return sum(kind_of(line) == "again" for line in self.lines)
+
+    @property
+    def finished_calls(self) -> list[str]:
+        """What it has done to the world: the names of calls with an outcome, in order."""
+        names: dict[str, str] = {}
+        done = []
+        for line in self.lines[1:]:
+            kind, record = kind_of(line), msgspec.json.decode(line)
+            if kind == "call":
+                names[record["call"]] = record["fn"]
+            elif kind in ("ok", "error"):
+                done.append(names.get(record[kind], record[kind]))
+        return done
+
+    def edited(self, aside: AsideRecord) -> bool:
+        """Whether a person changed the event's own line."""
+        return bool(aside.line) and _line_digest(self.lines[0]) != aside.line
+
+
+def plain_lines(history: EventHistory) -> list[bytes]:
+    """The lines of an event as a person can read and edit them."""
+    lines = [_event_line(history.accepted)]
+    for body in history.bodies[1:]:
+        kind = kind_of(body)
+        if kind in _SHOWN_KINDS and _is_shown(history, kind, body):
+            lines.append(_plain(kind, body))
+    return lines
+
+
+def _event_line(accepted: EventRecord) -> bytes:
+    kwargs = accepted.kwargs if _has_members(accepted.kwargs) else UNSET
+    return encode(
+        EventRecord(accepted.event, accepted.handler, accepted.args, kwargs=kwargs, of=accepted.of)
+    )
+
+
+def _has_members(kwargs: object) -> bool:
+    return isinstance(kwargs, Raw) and bytes(kwargs) != b"{}"
+
+
+def _is_shown(history: EventHistory, kind: str, body: bytes) -> bool:
+    if kind != "call":
+        return True
+    call = decode(body)
+    assert isinstance(call, CallRecord)
+    path = path_of(call.call)
+    return path not in history.dropped and (path in history.ended or not call.repeat)
+
+
+def _plain(kind: str, body: bytes) -> bytes:
+    members = msgspec.json.decode(body, type=dict[str, Raw])
+    for hidden in ("at", "alone"):
+        members.pop(hidden, None)
+    assert next(iter(members)) == kind
+    return msgspec.json.encode(members)
+
+
+def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
+    """What the journal keeps of an event whose lines lie in `set-aside`."""
+    accepted = history.accepted
+    hidden = [
+        Raw(body)
+        for body in history.bodies[1:]
+        if (kind := kind_of(body)) == "dropped"
+        or (kind == "call" and not _is_shown(history, kind, body))
+    ]
+    times = {getattr(one, _kind_field(one)): one.at for _, one in history.deliveries}
+    return AsideRecord(
+        accepted.event,
+        accepted.handler,
+        history.starts,
+        accepted.nonce,
+        line=_line_digest(_event_line(accepted)),
+        of=accepted.of,
+        key=accepted.key,
+        lane=accepted.lane,
+        digest=accepted.digest,
+        from_=accepted.from_,
+        accepted=accepted.at,
+        started=history.started_us or 0,
+        times=times,
+        extra=tuple(hidden),
+        at=at_us,
+    )
+
+
+def _kind_field(record: object) -> str:
+    return next(kind for kind, struct in _DELIVERIES.items() if isinstance(record, struct))
+
+
+def _line_digest(line: bytes) -> str:
+    # Spaces that an editor leaves don't make another event.
+    return hashlib.sha256(msgspec.json.encode(msgspec.json.decode(line))).hexdigest()
+
+
+class _EventLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    event: int
+    handler: str
+    args: list[Raw]
+    kwargs: dict[str, Raw] = {}
+    of: tuple[str, ...] = ()
+
+
+def parse(content: bytes, path: str) -> list[SetAsideEvent]:
+    """Read the file `set-aside`.
+
+    Raises:
+        SetAsideDamaged: a line that can't be read; the message names file and line.
+    """
+    groups: list[list[bytes]] = []
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            _check_line(line, first=not groups)
+        except (ValueError, RecursionError) as error:
+            raise SetAsideDamaged(
+                f"{path}, line {number}: {error}",
+                hint="mend the line with an editor, or take the event's lines out",
+            ) from None
+        if kind_of(line.strip()) == "event":
+            groups.append([])
+        groups[-1].append(line.strip())
+    return [_event(lines) for lines in groups]
+
+
+def _check_line(line: bytes, *, first: bool) -> None:
+    line = line.strip()
+    kind = kind_of(line)
+    if kind == "event":
+        msgspec.json.decode(line, type=_EventLine)
+    elif first:
+        raise ValueError("the first line is no event's")
+    elif kind in _SHOWN_KINDS:
+        decode(line)
+    else:
+        raise ValueError(f"a line of the kind {kind!r} doesn't belong here")
+
+
+def _event(lines: Sequence[bytes]) -> SetAsideEvent:
+    first = msgspec.json.decode(lines[0], type=_EventLine)
+    kwargs = Raw(msgspec.json.encode(first.kwargs)) if first.kwargs else None
+    args = Raw(msgspec.json.encode(first.args))
+    return SetAsideEvent(first.event, first.handler, args, kwargs, first.of, tuple(lines))
+
+
+def render(events: Iterable[SetAsideEvent]) -> bytes:
+    """Write the file `set-aside`."""
+    return b"".join(line + b"\n" for event in events for line in event.lines)
+
+
+def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list[bytes]:
+    """The one batch that puts an event back under its number; its last line commits it."""
+    accepted = EventRecord(
+        event.number,
+        event.handler,
+        event.args,
+        kwargs=event.kwargs or UNSET,
+        of=event.of,
+        key=aside.key,
+        lane=aside.lane,
+        digest=aside.digest,
+        from_=aside.from_,
+        nonce=aside.nonce,
+        at=aside.accepted,
+    )
+    bodies = [encode(accepted)]
+    recorded = [line for line in event.lines[1:] if kind_of(line) != "again"]
+    if recorded:
+        bodies.append(encode(StartRecord(event.number, aside.started)))
+        bodies += [_timed(line, aside.times) for line in recorded]
+        bodies += [bytes(raw) for raw in _calls_first(aside.extra)]
+    return [*bodies, encode(RequeuedRecord(event.number, lines=len(bodies), at=at_us))]
+
+
+def _calls_first(extra: Iterable[Raw]) -> list[Raw]:
+    return sorted(extra, key=lambda raw: kind_of(bytes(raw)) != "call")
+
+
+def _timed(line: bytes, times: Mapping[str, int]) -> bytes:
+    record: Any = decode(line)
+    kind = kind_of(line)
+    if kind in _DELIVERIES:
+        return encode(msgspec.structs.replace(record, at=times.get(getattr(record, kind), 0)))
+    return encode(record)
+
+
+def fresh_bodies(event: SetAsideEvent, number: int, nonce: str, at_us: int) -> list[bytes]:
+    """The one batch that makes a new event of a set-aside one, from the start."""
+    accepted = EventRecord(
+        number,
+        event.handler,
+        event.args,
+        kwargs=event.kwargs or UNSET,
+        of=event.of,
+        nonce=nonce,
+        at=at_us,
+    )
+    return [encode(accepted), encode(RequeuedRecord(event.number, fresh=number, at=at_us))]

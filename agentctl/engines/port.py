@@ -1,0 +1,257 @@
+"""What a face asks of any engine: a dozen operations, dataclasses in and out.
+
+`Engine` is a program that runs agents; `Desk` is what can be asked whether or not one runs. All
+values are JSON as recorded, so that no face needs the user's types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from agentctl.names import Address, Identity
+
+EndStatus: TypeAlias = Literal["completed", "failed", "stuck", "set_aside"]
+
+
+@dataclass(frozen=True)
+class InvokeRequest:
+    """An invocation as a face takes it.
+
+    Attributes:
+        args: the arguments as JSON values, by position.
+        kwargs: the arguments as JSON values, by name.
+    """
+
+    agent: str
+    identity: Identity
+    handler: str
+    args: Sequence[object] = ()
+    kwargs: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an event came to rest.
+
+    Attributes:
+        result: JSON, of a completed event.
+        type: the error's type, `module.Class`, of a failed one.
+        text: the error's text; of a stuck one, the bug's.
+        line: where the bug is, `shop/bot.py:31`.
+        divergence: the event is stuck since replay asked for another call.
+    """
+
+    event: Address
+    handler: str
+    status: EndStatus
+    result: bytes | None = None
+    type: str | None = None
+    text: str = ""
+    line: str | None = None
+    divergence: bool = False
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What a start found in one agent's journal.
+
+    Attributes:
+        unfinished: open events that run again, sleeping ones included.
+        set_aside: those that this start moved to `set-aside`.
+        stuck: those that can't run: their handler is gone, or their arguments don't fit; each
+            with the reason.
+        cut: what was wrong with a tail that was cut off, or None.
+    """
+
+    agent: str
+    folder: str
+    unfinished: Sequence[Address]
+    set_aside: Sequence[Address]
+    stuck: Sequence[tuple[Address, str]]
+    cut: str | None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What a graceful stop left open.
+
+    Attributes:
+        open: events that the next start resumes.
+        cut_off: calls that were still running when their grace was over.
+    """
+
+    open: int
+    cut_off: int
+
+
+class Listener(Protocol):
+    """Hears what an engine does, as it does it; called on the engine's own loop."""
+
+    def started(self, event: Address, handler: str, *, again: bool) -> None:
+        """An event begins to execute."""
+        ...
+
+    def ended(self, end: Ended, *, heard: bool) -> None:
+        """An event came to rest, durably; `heard`: somebody in this program waited for it."""
+        ...
+
+    def called(self, key: str, fn: str) -> None:
+        """A call is made for real."""
+        ...
+
+    def warned(self, text: str) -> None:
+        """Something that a person should know."""
+        ...
+
+
+class Engine(Protocol):
+    """A program that runs agents; an asynchronous context that recovers and stops gracefully."""
+
+    @property
+    def recovered(self) -> Sequence[Recovered]:
+        """What the start found."""
+        ...
+
+    async def submit(self, request: InvokeRequest) -> Address:
+        """Accept an event; when this returns, it is durable.
+
+        Raises:
+            NotFound: no such agent or handler; with the nearest names.
+            BadArguments, NotRecordable: the arguments don't fit; nothing was accepted.
+        """
+        ...
+
+    async def ended(self, event: Address) -> Ended:
+        """Wait until an event that this program accepted or recovered comes to rest."""
+        ...
+
+    async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
+        """Wait until nothing is queued, running, or due within so many seconds.
+
+        Returns:
+            The events that are stuck.
+        """
+        ...
+
+    async def stop(self) -> Stopped:
+        """Stop gracefully (R12)."""
+        ...
+
+
+@dataclass(frozen=True)
+class JournalLine:
+    """One record as a reader sees it.
+
+    Attributes:
+        body: the record's JSON, without frame.
+    """
+
+    number: int
+    body: bytes
+
+
+@dataclass(frozen=True)
+class JournalView:
+    """A journal as it lies there.
+
+    Attributes:
+        damaged: the first damaged line and the reason, or None.
+        unfinished: the last line is not complete yet.
+    """
+
+    agent: str
+    path: str
+    lines: Sequence[JournalLine]
+    damaged: tuple[int, str] | None
+    unfinished: bool
+
+
+@dataclass(frozen=True)
+class SetAsideView:
+    """One event in `set-aside`; `records` are its lines, its own first."""
+
+    event: Address
+    handler: str
+    args: bytes
+    starts: int
+    records: Sequence[bytes]
+
+
+@dataclass(frozen=True)
+class Requeued:
+    """What a requeue did, or would do.
+
+    Attributes:
+        event: the event that is queued now.
+        was: the set-aside event whose place a fresh one takes, or None.
+        may_happen_twice: of a fresh one: the calls that were finished before.
+    """
+
+    event: Address
+    was: Address | None
+    may_happen_twice: Sequence[str]
+
+
+@dataclass(frozen=True)
+class RequeueRequest:
+    """Which set-aside events go back.
+
+    Attributes:
+        events: numbers; () means the only one.
+        every: all of them.
+        fresh: as new events, from the start.
+        args: JSON list to take in the recorded arguments' place; needs `fresh`.
+        dry_run: only tell.
+    """
+
+    agent: str
+    events: Sequence[int] = ()
+    every: bool = False
+    fresh: bool = False
+    args: bytes | None = None
+    dry_run: bool = False
+    lock_wait_s: float = 5.0
+
+
+class Desk(Protocol):
+    """What can be asked of an agent's folder; reading takes no lock and changes nothing."""
+
+    def agents(self) -> Sequence[str]:
+        """The agents that have a folder, sorted."""
+        ...
+
+    def journal(self, agent: str) -> JournalView:
+        """Read a journal, as far as it can be read."""
+        ...
+
+    def audit(self, agent: str) -> Sequence[str]:
+        """Read the audit log's lines."""
+        ...
+
+    def set_aside(self, agent: str) -> Sequence[SetAsideView]:
+        """Read what is set aside."""
+        ...
+
+    def set_aside_text(self, agent: str) -> bytes:
+        """Read the file `set-aside` as it is."""
+        ...
+
+    def states(self, agent: str) -> Mapping[Address, bytes]:
+        """Read each instance's committed state, as JSON."""
+        ...
+
+    def requeue(self, request: RequeueRequest) -> Sequence[Requeued]:
+        """Put set-aside events back (R10); takes the lock.
+
+        Raises:
+            NotFound: there is none, or not this one.
+            UsageError: several, and none was named; edited arguments without `fresh`.
+            Locked: a program holds the folder.
+        """
+        ...
+
+    def drop(self, agent: str, event: int, reason: str) -> None:
+        """Remove a set-aside event for good; takes the lock."""
+        ...

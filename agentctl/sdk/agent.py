@@ -1,0 +1,129 @@
+"""Agent: a plain class whose annotated fields say what it is made of.
+
+Three kinds of object bear the class: an event's own (built by the engine, one an event), a
+reference (`ref`), and a query's. None is made by calling the class.
+"""
+
+from __future__ import annotations
+
+import enum
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from agentctl.errors import BadAgentClass, UsageError
+from agentctl.sdk.capability import uses
+from agentctl.sdk.fields import AgentSpec, fresh_transients, read_spec
+from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.planned import ScheduleHandle
+from agentctl.sdk.registry import Reference
+from agentctl.sdk.signature import surrounding_names
+from agentctl.sdk.stubs import make_stub, stub_class
+
+A = TypeVar("A", bound="Agent")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSettings:
+    """How an agent is run; the names are those of `kavach.toml`.
+
+    Attributes:
+        journal: False: nothing survives the program.
+        audit: keep `audit.log`.
+        max_starts: starts without a new result after which an event is set aside.
+        concurrency: events that execute at once; sleeping ones don't count.
+        grace: what running calls get to end when the program stops; None waits for them.
+    """
+
+    journal: bool = True
+    audit: bool = True
+    max_starts: int = 3
+    concurrency: int = 64
+    grace: timedelta | None = timedelta(seconds=5)
+
+    def __post_init__(self) -> None:
+        for name in ("max_starts", "concurrency"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}, and must be at least 1")
+        if self.grace is not None and self.grace < timedelta(0):
+            raise UsageError("grace is negative", hint='use 0s, or "none" to wait')
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(uses,))
+class Agent:
+    """The base of every agent; see docs/concepts.md."""
+
+    state_version: ClassVar[int] = 1
+    settings: ClassVar[AgentSettings] = AgentSettings()
+
+    __agentctl_agent__: ClassVar[bool] = False
+    __agentctl_spec__: ClassVar[AgentSpec]
+    __agentctl_names__: ClassVar[Mapping[str, object]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__agentctl_agent__ = True
+        cls.__agentctl_names__ = surrounding_names(1)
+        cls.__agentctl_spec__ = read_spec(cls, cls.__agentctl_names__)
+
+    def __new__(cls, *_args: object, **_fields: object) -> Self:
+        raise UsageError(
+            f"{cls.__name__} isn't made by calling it",
+            hint=f"run it by start({cls.__name__}, …), refer to it by {cls.__name__}.ref(…)",
+        )
+
+    @classmethod
+    def ref(cls, *identity: str | int | uuid.UUID | enum.Enum) -> Self:
+        """Refer to one instance, by its identity in the order of the class's fields.
+
+        Raises:
+            UsageError: the identity doesn't fit the class.
+        """
+        return refer(cls, spec_of(cls).identity_of(identity))
+
+    @property
+    def schedules(self) -> Mapping[str, ScheduleHandle]:
+        """The instance's named schedules; not in this version yet."""
+        from agentctl.sdk.planned import not_yet
+
+        raise not_yet("schedules")
+
+
+def spec_of(cls: type[Agent]) -> AgentSpec:
+    """What an agent's class is made of.
+
+    Raises:
+        BadAgentClass: it is no agent, or the base class itself.
+    """
+    spec = cls.__dict__.get("__agentctl_spec__")
+    if not isinstance(spec, AgentSpec):
+        raise BadAgentClass(f"{cls.__name__} is no agent", hint="derive it from agentctl.Agent")
+    return spec
+
+
+def refer(cls: type[A], identity: tuple[str, ...] | None, invoker: Any = None) -> A:
+    """Make a reference; its `invoker` is looked up at use unless one is given."""
+    made = object.__new__(cls)
+    made.__dict__["__agentctl_reference__"] = Reference(cls, identity, invoker)
+    return made
+
+
+def build(
+    cls: type[A], identity: tuple[str, ...], state: Mapping[str, Any], loop: HandlerLoop | None
+) -> A:
+    """Make an event's own object: identity, committed state, stubs; a query's has no stubs."""
+    spec = spec_of(cls)
+    made = object.__new__(cls)
+    attributes = made.__dict__
+    for one, text in zip(spec.identity, identity, strict=True):
+        attributes[one.name] = one.from_text(text)
+    attributes.update(state)
+    if spec.transient:
+        attributes.update(fresh_transients(spec))
+    if loop is not None:
+        for name, capability in spec.capabilities.items():
+            stubs = stub_class(capability.type, name, capability.allowed)
+            attributes[name] = make_stub(stubs, loop)
+    return made

@@ -1,0 +1,138 @@
+"""Where code stands: in a handler, in a capability's call, or outside.
+
+`call_key()` and its kin answer from here, and so does the time.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import random as _random
+import uuid
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from agentctl.errors import AgentctlError, UsageError
+from agentctl.sdk.branch import BRANCH
+from agentctl.sdk.capability import Duration
+from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.stubs import running_loop
+from agentctl.times import Clock, to_datetime
+
+Zone: TypeAlias = str | tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What a capability's code can ask about the call that it serves."""
+
+    key: str
+    service_key: str
+    attempt: int
+    clock: Clock
+
+
+CALL: Final[contextvars.ContextVar[CallContext | None]] = contextvars.ContextVar(
+    "agentctl_call", default=None
+)
+
+
+def call_key() -> str | None:
+    """The key of the call being served, `Bot-1-2`, the same in every run; None outside a call."""
+    ctx = CALL.get()
+    return ctx.key if ctx else None
+
+
+def service_key() -> str | None:
+    """The key to give to a service: `call_key()` with the event's random part.
+
+    It can't collide with another machine's journal, a deleted folder, or a restored backup.
+    None outside a call.
+    """
+    ctx = CALL.get()
+    return ctx.service_key if ctx else None
+
+
+def attempt() -> int | None:
+    """Which try of the call this is, from 1; None outside a call."""
+    ctx = CALL.get()
+    return ctx.attempt if ctx else None
+
+
+def _handler_loop(what: str) -> HandlerLoop:
+    loop = running_loop()
+    if loop is None:
+        raise AgentctlError(f"{what} works in a handler", hint="use Python's own out here")
+    return loop
+
+
+def now() -> datetime:
+    """The time of what the handler heard last, in UTC: the same on replay.
+
+    In a capability's code it is the clock's.
+    """
+    loop = running_loop()
+    if loop is not None:
+        return to_datetime(loop.now_us)
+    ctx = CALL.get()
+    if ctx is not None:
+        return to_datetime(ctx.clock.now_us())
+    return to_datetime(_handler_loop("now()").now_us)
+
+
+def today(tz: Zone, /) -> date:
+    """The date of `now()` in a zone, a `tzinfo` or a name like `Europe/Berlin`."""
+    return now().astimezone(_zone(tz)).date()
+
+
+def _zone(tz: Zone) -> tzinfo:
+    if not isinstance(tz, str):
+        return tz
+    if tz.upper() == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(tz)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"there is no time zone {tz!r}", hint="name it like Europe/Berlin"
+        ) from None
+
+
+def _stream(what: str) -> _random.Random:
+    return BRANCH.get().random(_handler_loop(what).execution.nonce)
+
+
+def random() -> float:
+    """A random number in [0, 1), the same on replay; each branch has a stream of its own."""
+    return _stream("random()").random()
+
+
+def uuid4() -> uuid.UUID:
+    """A random UUID, the same on replay."""
+    return uuid.UUID(int=_stream("uuid4()").getrandbits(128), version=4)
+
+
+def replaying() -> bool:
+    """Whether the handler is being run again over what is on record."""
+    loop = running_loop()
+    return loop is not None and loop.execution.replaying
+
+
+def _seconds(duration: Duration) -> float:
+    return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
+
+
+async def sleep(duration: Duration, /) -> None:
+    """Wait durably; seconds, or a timedelta. Zero and less return at once."""
+    import asyncio
+
+    await asyncio.sleep(_seconds(duration))
+
+
+def timeout(duration: Duration | None, /) -> AbstractAsyncContextManager[object]:
+    """Give the block so much time, durably; then it raises `TimeoutError`. None: no limit."""
+    import asyncio
+
+    return asyncio.timeout(None if duration is None else _seconds(duration))

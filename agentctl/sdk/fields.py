@@ -1,0 +1,259 @@
+"""What an agent's class is made of: identity, capabilities, state, handlers, queries.
+
+Read once, when the class is defined; a wrong mix is an error there, naming class and field.
+"""
+
+from __future__ import annotations
+
+import copy
+import enum
+import inspect
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agentctl.errors import BadAgentClass, UsageError
+from agentctl.names import check_agent_name, identity_text
+from agentctl.sdk.capability import Capability, Uses
+from agentctl.sdk.handlers import Handler, Query
+from agentctl.sdk.signature import CallSignature, is_class_var, type_hint
+from agentctl.values import Codec, codec
+
+RESERVED: Final = frozenset(
+    ["ref", "schedules", "settings", "root", "dump_state", "load_state", "migrate", "state_version"]
+)
+_IDENTITY_TYPES: Final = (str, int, bool, uuid.UUID)
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityField:
+    """A part of an instance's name."""
+
+    name: str
+    type: type[Any]
+
+    def to_text(self, value: object) -> str:
+        """Write a value of this field for an address."""
+        if type(value) is not self.type:
+            raise UsageError(
+                f"the identity {self.name!r} is a {self.type.__name__}, not {value!r}",
+                hint=f"give a {self.type.__name__}",
+            )
+        if isinstance(value, enum.Enum):
+            return identity_text(value.value)
+        return identity_text(value) if isinstance(value, str | int) else str(value)
+
+    def from_text(self, text: str) -> Any:
+        """Read a value of this field from an address."""
+        try:
+            return self._parse(text)
+        except (ValueError, KeyError):
+            raise UsageError(
+                f"{text!r} is no {self.type.__name__} for the identity {self.name!r}"
+            ) from None
+
+    def _parse(self, text: str) -> Any:
+        if self.type is bool:
+            return {"true": True, "false": False}[text]
+        if issubclass(self.type, enum.Enum):
+            return {identity_text(one.value): one for one in self.type}[text]
+        return self.type(text)
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityField:
+    """A capability; `allowed` is None unless `uses(…)` narrows it."""
+
+    name: str
+    type: type[Capability]
+    allowed: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateField:
+    """Durable state of an instance; the default is kept as its JSON, so no two share it."""
+
+    name: str
+    codec: Codec[Any]
+    default: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerSpec:
+    """A handler as an event runs it."""
+
+    name: str
+    handler: Handler[Any, Any]
+    signature: CallSignature
+    exclusive: bool
+
+
+@dataclass(frozen=True)
+class AgentSpec:
+    """All that the engine needs to know of an agent's class."""
+
+    name: str
+    identity: tuple[IdentityField, ...] = ()
+    capabilities: Mapping[str, CapabilityField] = field(default_factory=dict)
+    state: Mapping[str, StateField] = field(default_factory=dict)
+    transient: Mapping[str, object] = field(default_factory=dict)
+    handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
+    queries: Mapping[str, CallSignature] = field(default_factory=dict)
+
+    def identity_of(self, values: tuple[object, ...]) -> tuple[str, ...]:
+        """Turn identity values, in the order of the class, into their text forms.
+
+        Raises:
+            UsageError: too many, too few, or of a wrong type.
+        """
+        if len(values) != len(self.identity):
+            names = ", ".join(one.name for one in self.identity) or "none"
+            raise UsageError(
+                f"{self.name} has {len(self.identity)} identity fields ({names}), "
+                f"and {len(values)} values were given",
+                hint=f"refer to an instance by {self.name}.ref({names if self.identity else ''})",
+            )
+        return tuple(one.to_text(v) for one, v in zip(self.identity, values, strict=True))
+
+    def check_identity(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Check identity given as text, and return it in its one written form."""
+        if len(texts) != len(self.identity):
+            return self.identity_of(tuple(texts))
+        pairs = zip(self.identity, texts, strict=True)
+        return tuple(one.to_text(one.from_text(text)) for one, text in pairs)
+
+
+def read_spec(cls: type, names: Mapping[str, object]) -> AgentSpec:
+    """Read an agent's class.
+
+    Raises:
+        BadAgentClass: it can't be an agent; the message names class and field.
+    """
+    reader = _Reader(cls, names)
+    for base in reversed(cls.__mro__):
+        if getattr(base, "__agentctl_agent__", False):
+            reader.read(base)
+    return reader.spec()
+
+
+class _Reader:
+    def __init__(self, cls: type, names: Mapping[str, object]) -> None:
+        self.cls = cls
+        self.names = names
+        self.identity: dict[str, IdentityField] = {}
+        self.capabilities: dict[str, CapabilityField] = {}
+        self.state: dict[str, StateField] = {}
+        self.transient: dict[str, object] = {}
+        self.handlers: dict[str, Handler[Any, Any]] = {}
+        self.queries: dict[str, Query[Any, Any]] = {}
+
+    def wrong(self, name: str, why: str, hint: str | None = None) -> BadAgentClass:
+        return BadAgentClass(f"{self.cls.__qualname__}.{name}: {why}", hint=hint)
+
+    def read(self, base: type) -> None:
+        names = getattr(base, "__agentctl_names__", self.names)
+        for name, annotation in inspect.get_annotations(base).items():
+            if name.startswith("_"):
+                if name in vars(base):
+                    self.transient[name] = vars(base)[name]
+            elif not is_class_var(annotation):
+                self._field(base, name, names)
+        for name, member in vars(base).items():
+            if isinstance(member, Handler):
+                self._check_name(name, "a handler")
+                self.handlers[name] = member
+            elif isinstance(member, Query):
+                self._check_name(name, "a query")
+                self.queries[name] = member
+
+    def _check_name(self, name: str, what: str) -> None:
+        if name in RESERVED:
+            raise self.wrong(name, f"{what} can't have this name: Agent has it")
+
+    def _field(self, base: type, name: str, names: Mapping[str, object]) -> None:
+        self._check_name(name, "a field")
+        annotation = type_hint(base, name, names)
+        default = vars(base).get(name, inspect.Parameter.empty)
+        if isinstance(annotation, type) and issubclass(annotation, Capability):
+            self._capability(name, annotation, default)
+        elif isinstance(default, Uses):
+            raise self.wrong(name, "uses(…) narrows a capability, and this is none")
+        elif default is inspect.Parameter.empty:
+            self._identity(name, annotation)
+        else:
+            self._state(name, annotation, default)
+
+    def _capability(self, name: str, interface: type[Capability], default: object) -> None:
+        allowed = default.methods if isinstance(default, Uses) else None
+        if default is not inspect.Parameter.empty and allowed is None:
+            raise self.wrong(
+                name, "a capability has no default", "bind it at start, or narrow it by uses(…)"
+            )
+        for method in allowed or ():
+            if not hasattr(interface, method):
+                raise self.wrong(name, f"{interface.__name__} has no method {method!r}")
+        self.capabilities[name] = CapabilityField(name, interface, allowed)
+
+    def _identity(self, name: str, annotation: object) -> None:
+        fits = isinstance(annotation, type) and (
+            annotation in _IDENTITY_TYPES or issubclass(annotation, enum.Enum)
+        )
+        if not fits:
+            shown = getattr(annotation, "__name__", annotation)
+            raise self.wrong(
+                name,
+                f"a field without a default is identity, and {shown} has no stable text form",
+                "identity is str, int, bool, UUID or an enum; give state a default",
+            )
+        assert isinstance(annotation, type)
+        self.identity[name] = IdentityField(name, annotation)
+
+    def _state(self, name: str, annotation: object, default: object) -> None:
+        try:
+            one = codec(annotation)
+            self.state[name] = StateField(name, one, one.encode(default))
+        except Exception as error:
+            raise self.wrong(
+                name,
+                f"this state can't be recorded: {error}",
+                "begin its name with _ if it needn't",
+            ) from None
+
+    def spec(self) -> AgentSpec:
+        cls = self.cls
+        if "__init__" in vars(cls):
+            raise self.wrong("__init__", "an agent has none: its fields say what it is made of")
+        stateful = bool(self.state)
+        names = getattr(cls, "__agentctl_names__", self.names)
+        handlers = {
+            name: HandlerSpec(
+                name,
+                one,
+                CallSignature(one.fn, cls, names, title=f"{cls.__name__}.{name}"),
+                stateful if one.exclusive is None else one.exclusive,
+            )
+            for name, one in self.handlers.items()
+        }
+        queries = {
+            name: CallSignature(one.fn, cls, names, title=f"{cls.__name__}.{name}")
+            for name, one in self.queries.items()
+        }
+        try:
+            check_agent_name(cls.__name__)
+        except UsageError as error:
+            raise BadAgentClass(f"{cls.__qualname__}: {error.message}", hint=error.hint) from None
+        return AgentSpec(
+            cls.__name__,
+            tuple(self.identity.values()),
+            self.capabilities,
+            self.state,
+            self.transient,
+            handlers,
+            queries,
+        )
+
+
+def fresh_transients(spec: AgentSpec) -> dict[str, object]:
+    """The fields that live for one event, each a copy of its default."""
+    return {name: copy.deepcopy(value) for name, value in spec.transient.items()}

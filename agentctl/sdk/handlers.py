@@ -1,0 +1,233 @@
+"""`@handler` and `@query`, and what they make of a method.
+
+On an event's own object a handler is a plain method. On a reference it asks whatever runs the
+agent in this program.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, Protocol, Self
+from typing import TypeAlias, TypeVar, overload
+
+from agentctl.errors import AgentctlError, BadAgentClass, NotInThisVersion
+from agentctl.sdk.capability import Duration
+from agentctl.sdk.context import Zone
+from agentctl.sdk.planned import ScheduleHandle, Token
+from agentctl.sdk.registry import Reference
+from agentctl.sdk.stubs import running_loop
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+S = TypeVar("S")
+
+Priority: TypeAlias = Literal["high", "medium", "low"]
+Missed: TypeAlias = Literal["coalesce", "skip", "all"]
+Overlap: TypeAlias = Literal["skip", "queue", "allow"]
+
+
+def _later(what: str) -> NoReturn:
+    raise NotInThisVersion(
+        f"{what} isn't in this version of agentctl", hint="see docs/concepts.md, What isn't there"
+    )
+
+
+class BoundHandler(Generic[P, R_co]):
+    """A handler of one instance: call it, or hang a timing on it."""
+
+    __slots__ = ("_handler", "_obj")
+
+    def __init__(self, handler: Handler[P, R_co], obj: object) -> None:
+        self._handler = handler
+        self._obj = obj
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
+        """Run the handler: on a reference as an event, on `self` as a plain method."""
+        reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)
+        if reference is None:
+            return self._handler.fn(self._obj, *args, **kwargs)
+        return _ask(reference, self._handler.name, args, kwargs)
+
+    def trigger(
+        self, *, key: str | None = None, priority: Priority = "medium"
+    ) -> Callable[P, Awaitable[Token[R_co]]]:
+        """Schedule it now, without waiting; not in this version yet."""
+        _later("trigger")
+
+    def after(
+        self,
+        delay: Duration,
+        /,
+        *,
+        name: str | None = None,
+        key: str | None = None,
+        priority: Priority = "medium",
+        max_late: Duration | None = None,
+    ) -> Callable[P, Awaitable[Token[R_co]]]:
+        """Schedule it once, later; not in this version yet."""
+        _later("after")
+
+    def at(
+        self,
+        when: datetime,
+        /,
+        *,
+        name: str | None = None,
+        key: str | None = None,
+        priority: Priority = "medium",
+        max_late: Duration | None = None,
+    ) -> Callable[P, Awaitable[Token[R_co]]]:
+        """Schedule it once, at a time; not in this version yet."""
+        _later("at")
+
+    def every(
+        self,
+        period: timedelta,
+        /,
+        *,
+        name: str,
+        first: datetime | Duration | None = None,
+        priority: Priority = "medium",
+        missed: Missed = "coalesce",
+        overlap: Overlap = "skip",
+        jitter: Duration = 0.0,
+        max_late: Duration | None = None,
+    ) -> Callable[P, Awaitable[ScheduleHandle]]:
+        """Schedule it periodically; not in this version yet."""
+        _later("every")
+
+    def cron(
+        self,
+        expression: str,
+        /,
+        *,
+        tz: Zone,
+        name: str,
+        priority: Priority = "medium",
+        missed: Missed = "coalesce",
+        overlap: Overlap = "skip",
+        jitter: Duration = 0.0,
+        max_late: Duration | None = None,
+    ) -> Callable[P, Awaitable[ScheduleHandle]]:
+        """Schedule it by cron; not in this version yet."""
+        _later("cron")
+
+
+async def _ask(
+    reference: Reference, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    if running_loop() is not None:
+        _later("asking another agent from a handler")
+    identity, agent = reference.known_identity(), reference.agent
+    return await reference.find_invoker().invoke(agent, identity, name, args, kwargs)
+
+
+class Handler(Generic[P, R_co]):
+    """What `@handler` makes of a method.
+
+    Attributes:
+        fn: the method itself.
+        exclusive: None leaves it to the agent: one at a time if it has state.
+        fails_on: errors of the handler's own that end the event as failed.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Coroutine[Any, Any, R_co]],
+        *,
+        exclusive: bool | None = None,
+        fails_on: tuple[type[Exception], ...] = (),
+    ) -> None:
+        if not inspect.iscoroutinefunction(fn):
+            raise BadAgentClass(
+                f"{getattr(fn, '__qualname__', fn)} is no `async def`, and a handler must be one",
+                hint="write `async def`; what blocks belongs into a capability, marked @blocking",
+            )
+        self.fn = fn
+        self.name = fn.__name__
+        self.exclusive = exclusive
+        self.fails_on = fails_on
+        self.__doc__ = fn.__doc__
+
+    @overload
+    def __get__(self, obj: None, owner: type[Any], /) -> Self: ...
+    @overload
+    def __get__(self, obj: object, owner: type[Any], /) -> BoundHandler[P, R_co]: ...
+    def __get__(self, obj: Any, owner: type[Any], /) -> Any:
+        return self if obj is None else BoundHandler(self, obj)
+
+
+class _HandlerDecorator(Protocol):
+    def __call__(
+        self, fn: Callable[Concatenate[S, P], Coroutine[Any, Any, R]], /
+    ) -> Handler[P, R]: ...
+
+
+@overload
+def handler(fn: Callable[Concatenate[S, P], Coroutine[Any, Any, R]], /) -> Handler[P, R]: ...
+@overload
+def handler(
+    *, exclusive: bool = ..., fails_on: tuple[type[Exception], ...] = ...
+) -> _HandlerDecorator: ...
+def handler(fn: Any = None, /, **options: Any) -> Any:
+    """Mark a method that an event runs.
+
+    Args:
+        exclusive: one at a time per instance; the default for agents with state.
+        fails_on: error types that end the event as failed; any other is a bug, and the event
+            is stuck until a later start.
+
+    Raises:
+        BadAgentClass: the method isn't `async def`.
+    """
+    if fn is not None:
+        return Handler(fn)
+    return lambda method: Handler(method, **options)
+
+
+class Query(Generic[P, R_co]):
+    """What `@query` makes of a method."""
+
+    def __init__(self, fn: Callable[..., Coroutine[Any, Any, R_co]]) -> None:
+        if not inspect.iscoroutinefunction(fn):
+            raise BadAgentClass(
+                f"{getattr(fn, '__qualname__', fn)} is no `async def`, and a query must be one"
+            )
+        self.fn = fn
+        self.name = fn.__name__
+        self.__doc__ = fn.__doc__
+
+    def __get__(self, obj: Any, owner: type[Any], /) -> Any:
+        reference: Reference | None = getattr(obj, "__agentctl_reference__", None)
+        if obj is None or reference is None:
+            return self.fn.__get__(obj, owner)
+        if running_loop() is not None:
+            _later("asking another agent from a handler")
+
+        async def ask(*args: Any, **kwargs: Any) -> Any:
+            invoker, identity = reference.find_invoker(), reference.known_identity()
+            return await invoker.query(reference.agent, identity, self.name, args, kwargs)
+
+        return ask
+
+
+def query(
+    fn: Callable[Concatenate[S, P], Coroutine[Any, Any, R]], /
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R]]:
+    """Mark a read of an instance's committed state; it is no event, and calls nothing."""
+    made: Any = Query(fn)
+    return made  # type: ignore[no-any-return]
+
+
+def run_query(coro: Coroutine[Any, Any, Any], title: str) -> Any:
+    """Run a query's coroutine to its end, which it must reach without waiting."""
+    try:
+        coro.send(None)
+    except StopIteration as end:
+        return end.value
+    finally:
+        coro.close()
+    raise AgentctlError(f"{title} waits for something, and a query can't", hint="use a handler")

@@ -1,0 +1,69 @@
+"""References to instances, and who in this program runs which agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agentctl.errors import AgentctlError, UsageError
+from agentctl.sdk.execution import Invoker
+
+_serving: Final[dict[type, list[Invoker]]] = {}
+
+
+def serve(agent: type, invoker: Invoker) -> None:
+    """Let references to `agent` find whoever runs it; the latest wins."""
+    _serving.setdefault(agent, []).append(invoker)
+
+
+def unserve(agent: type, invoker: Invoker) -> None:
+    """Take back `serve`."""
+    _serving[agent].remove(invoker)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Which instance a reference means, and through whom it is asked.
+
+    Attributes:
+        identity: None where the agent has identity fields and none were given.
+        invoker: None: whoever runs the agent at the moment of use.
+    """
+
+    cls: type
+    identity: tuple[str, ...] | None
+    invoker: Invoker | None = None
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self.cls.__name__
+
+    def known_identity(self) -> tuple[str, ...]:
+        """The identity.
+
+        Raises:
+            UsageError: none was given.
+        """
+        if self.identity is None:
+            raise UsageError(
+                f"{self.agent} has identity fields, and no instance was named",
+                hint=f"refer to one by {self.agent}.ref(…)",
+            )
+        return self.identity
+
+    def find_invoker(self) -> Invoker:
+        """Whoever runs the agent in this program.
+
+        Raises:
+            AgentctlError: nobody does.
+        """
+        if self.invoker is not None:
+            return self.invoker
+        running = _serving.get(self.cls)
+        if not running:
+            raise AgentctlError(
+                f"{self.agent} doesn't run in this program",
+                hint=f"start it first: async with start({self.agent}, …)",
+            )
+        return running[-1]
