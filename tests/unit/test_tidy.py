@@ -30,6 +30,8 @@ MANY_NAMES = {
     "agentctl/records.py": "one small struct for each kind of record",
 }
 
+TYPE_VARIABLES = ("TypeVar", "ParamSpec", "TypeVarTuple")
+
 CLOCKS = (
     "time.time",
     "time.time_ns",
@@ -146,6 +148,8 @@ def _public(name: str) -> list[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign):
+            if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in TYPE_VARIABLES:
+                continue
             found.update(target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
