@@ -74,7 +74,7 @@ def load_agent(project: Project, name: str) -> LoadedAgent:
             )
     _check_deny(project, config, fields)
     made = {field: _make(project, (*where, field), fields[field]) for field in fields}
-    return LoadedAgent(cls, made, replace(cls.settings, **config.settings), config.deny)
+    return LoadedAgent(cls, made, replace(_carried(project, cls), **config.settings), config.deny)
 
 
 def load_class(project: Project, name: str) -> type[Agent]:
@@ -101,6 +101,19 @@ def load_class(project: Project, name: str) -> type[Agent]:
             hint=f"an agent's name is its class's name: write [agents.{cls.__name__}]",
         )
     return cls
+
+
+def _carried(project: Project, cls: type[Agent]) -> AgentSettings:
+    from agentctl.sdk.agent import AgentSettings
+
+    carried: object = cls.settings
+    if not isinstance(carried, AgentSettings):
+        raise project.file.error(
+            ("agents", cls.__name__, "class"),
+            f"{cls.__name__}.settings is a {type(carried).__name__}, not an AgentSettings",
+            hint="write it as settings = AgentSettings(…), or as [agents.NAME.settings] here",
+        )
+    return carried
 
 
 def _capability_types(cls: type[Agent]) -> dict[str, type]:

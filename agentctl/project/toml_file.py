@@ -18,9 +18,9 @@ from typing import Any, Final
 from agentctl.errors import ProjectError
 from agentctl.project.toml_lines import KeyPath, find_lines
 
-MAX_BYTES: Final = 256 * 1024
+MAX_BYTES: Final = 128 * 1024
 # tomllib takes time in the square of a dotted key's length; a key can't span lines.
-MAX_DOTS_IN_A_LINE: Final = 200
+MAX_DOTS_IN_A_LINE: Final = 100
 _LATER: Final = "this version of agentctl doesn't have it yet"
 
 _AT_LINE: Final = re.compile(r" ?\(at (?:line (\d+), column \d+|end of document)\)$")

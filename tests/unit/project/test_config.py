@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +16,8 @@ from agentctl.project.explain import explain
 from agentctl.project.model import CapabilityConfig
 
 from .conftest import Folder
+
+ROOT = Path(__file__).parents[3]
 
 FULL = """\
 [project]
@@ -180,6 +184,20 @@ def test_explain_tells_what_the_class_carries_from_defaults_and_from_the_file(
     assert rows["agents.Bot.settings.max_starts"] == (9, "class Bot")
     assert rows["agents.Bot.settings.audit"] == (True, "kavach.toml:3")
     assert rows["agents.Bot.settings.journal"] == (True, "default")
+
+
+def test_a_reading_command_imports_nothing_heavy_to_load_the_file(folder: Folder) -> None:
+    folder.write("kavach.toml", '[agents.Bot]\nclass = "b:Bot"\ncapabilities.pay = "b:Pay"\n')
+    program = (
+        "import sys, pathlib; from agentctl.project.config import load_project;"
+        f"load_project(pathlib.Path({str(folder.path)!r}));"
+        "print(*sorted({'asyncio', 'rich', 'pydantic', 'watchfiles', 'filelock', 'difflib'}"
+        " & sys.modules.keys()))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "\n"
 
 
 def test_an_unknown_agent_is_answered_with_the_nearest(folder: Folder) -> None:

@@ -138,8 +138,11 @@ def test_what_isnt_toml_names_the_line(folder: Folder, text: str, line: int) -> 
         b"a = " + b"[" * 100_000,
         b"a = " + b"{a=" * 100_000,
         b"a" + b".a" * 100_000 + b" = 1",
-        (b"a" + b".a" * 150 + b" = 1\n") * 10,
-        b"[" + b"a." * 150 + b"a]\n",
+        (b"a" + b".a" * 101 + b" = 1\n") * 10,
+        b"["
+        + b"a." * 99
+        + b"a]\n"
+        + b"".join(b"k%d" % n + b".a" * 100 + b" = 1\n" for n in range(500)),
         b"a = " + b"9" * 10_000,
         b"#" * (MAX_BYTES + 1),
         b"\x00",

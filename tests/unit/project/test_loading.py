@@ -51,6 +51,13 @@ def test_settings_of_the_file_go_over_those_of_the_class_and_those_over_defaults
     assert settings.grace == timedelta(seconds=5)
 
 
+def test_settings_of_a_class_that_are_none_are_refused(shop: Folder, edit: Edit) -> None:
+    edit("shop/bot.py", "    payments: P", "    settings = {'audit': True}\n    payments: P")
+    error = refusal(shop)
+    assert "kavach.toml:5: agents.Bot.class: Bot.settings is a dict" in error.message
+    assert "AgentSettings" in str(error.hint)
+
+
 def test_denied_calls_are_loaded_with_their_reasons(shop: Folder) -> None:
     shop.write("kavach.toml", (shop.path / "kavach.toml").read_text() + DENY.format("refund"))
     assert load_agent(shop.load(), "Bot").deny == {"payments.refund": "audit"}
