@@ -7,9 +7,10 @@ values are JSON as recorded, so that no face needs the user's types.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
 
 EndStatus: TypeAlias = Literal["completed", "failed", "stuck", "set_aside"]
@@ -41,6 +42,7 @@ class Ended:
         text: the error's text; of a stuck one, the bug's.
         line: where the bug is, `shop/bot.py:31`.
         divergence: the event is stuck since replay asked for another call.
+        error: the bug itself, where it happened in this process; faces show the user's frames.
     """
 
     event: Address
@@ -51,6 +53,7 @@ class Ended:
     text: str = ""
     line: str | None = None
     divergence: bool = False
+    error: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -135,8 +138,12 @@ class Engine(Protocol):
         """
         ...
 
+    async def broken(self) -> AgentctlError:
+        """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""
+        ...
+
     async def stop(self) -> Stopped:
-        """Stop gracefully (R12)."""
+        """Stop gracefully (R12); a second time it answers the same and does nothing."""
         ...
 
 
