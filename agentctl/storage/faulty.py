@@ -3,7 +3,7 @@
 Counts every change (write, sync, rename, truncate, sync of a folder, creation). At the chosen one
 the program dies (`SimulatedDeath`, from then on at every touch of the disk, as a dead program
 does nothing more), or the operation fails as a bad disk would make it. `after_kill` and
-`after_power_cut` give the disk to the next program.
+`after_power_cut` give the disk to the next program. `log` names each change, for messages.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class FaultyDisk:
         self.hit = False
         self.dead = False
         self.log: list[str] = []
+        self._paths: dict[int, str] = {}
 
     @property
     def root(self) -> str:
@@ -74,7 +75,9 @@ class FaultyDisk:
         self._alive()
         if opening == "new" or (opening == "append" and self.disk.kind(path) is None):
             self._change(f"create {path}")
-        return self.disk.open(path, opening)
+        fd = self.disk.open(path, opening)
+        self._paths[fd] = path
+        return fd
 
     def close(self, fd: int) -> None:
         """Close a file; a dead program's files close by themselves."""
@@ -84,7 +87,7 @@ class FaultyDisk:
     def write(self, fd: int, data: bytes) -> int:
         """Append `data`, or what the fault lets through."""
         self._alive()
-        fault = self._count("write")
+        fault = self._count(f"write {self._paths[fd]}")
         if fault is None:
             return self.disk.write(fd, data)
         kept = min(fault.keep, len(data) - 1) if data else 0
@@ -108,13 +111,13 @@ class FaultyDisk:
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file to `size` bytes."""
-        self._change("truncate")
+        self._change(f"truncate {self._paths[fd]}")
         self.disk.truncate(fd, size)
 
     def sync(self, fd: int) -> None:
         """Make the file's content durable; a sync that fails loses it for good."""
         try:
-            self._change("sync")
+            self._change(f"sync {self._paths[fd]}")
         except OSError:
             self.disk.lose_unsynced(fd)
             raise

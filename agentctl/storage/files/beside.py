@@ -104,7 +104,8 @@ class AuditLog:
         if start + len(whole) < size:
             # Crash here: the tail is still there, and the next start cuts it again.
             disk.truncate(fd, start + len(whole))
-            self._synced = False
+            # Synced, so that no byte of it can show up again within a line written over it.
+            disk.sync(fd)
         texts = whole.decode(errors="replace").split("\n")[:-1]
         return texts[-lines:] if lines else []
 

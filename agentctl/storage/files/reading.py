@@ -225,7 +225,7 @@ def _proof(file: _File, bad: _Piece, crc: int, previous: bytes) -> str | None:
         mark = frame.mark_of(text)
         if mark is None or mark <= bad.offset:
             continue
-        if text is bad.text and frame.mark_was_changed(text, crc):
+        if text == bad.text and frame.mark_was_changed(text, crc):
             continue
         return f"line {piece.number} says that {mark} bytes were durable"
     return None

@@ -1,0 +1,110 @@
+"""A program on a store that writes down what was promised to it, for the crash tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agentctl.storage.faulty import FaultyDisk
+from agentctl.storage.memory import memory_store
+from agentctl.storage.port import Holder
+
+ME = Holder(pid=1, host="here", command="agentctl run", since="2026-11-30T09:14:02.000000Z")
+
+
+@dataclass
+class Possible:
+    """One journal that may be found after a crash: all of it in order, at least `durable`."""
+
+    bodies: list[bytes]
+    durable: int = 0
+
+    def allows(self, read: list[bytes]) -> bool:
+        return len(read) >= self.durable and read == self.bodies[: len(read)]
+
+
+@dataclass
+class Promises:
+    """What the next program must find."""
+
+    journals: list[Possible] = field(default_factory=lambda: [Possible([])])
+    set_aside: list[bytes] = field(default_factory=lambda: [b""])
+    audit: list[str] = field(default_factory=list)
+    audit_durable: int = 0
+
+    @property
+    def journal(self) -> Possible:
+        return self.journals[-1]
+
+
+def record(number: int) -> bytes:
+    return b'{"event":%d,"handler":"request","args":["%s"]}' % (number, b"x" * (number % 7 * 9))
+
+
+def open_store(disk):
+    return memory_store(disk=disk)
+
+
+def run(disk: FaultyDisk, promises: Promises, *, how: str = "rewrite", events: int = 10) -> None:
+    """Start, recover, accept events, set one aside, compact, go on, stop."""
+    store = open_store(disk)
+    store.lock(ME, 0)
+    scan = store.scan()
+    found = [line.body for line in scan.lines]
+    assert any(possible.allows(found) for possible in promises.journals), (found, promises)
+    if how == "rewrite" or not scan.exists:
+        rewrite(store, promises, found or [b'{"journal":1,"agent":"Bot","next":1}'], found)
+    else:
+        store.resume(scan)
+        # What was read counts as on record; durable is only what was promised before.
+        promises.journals = [Possible(found, max(p.durable for p in promises.journals))]
+    assert store.read_set_aside() in promises.set_aside
+    promises.set_aside = [store.read_set_aside()]
+    tail = list(store.audit_tail(1000))
+    assert len(tail) >= promises.audit_durable
+    assert tail == promises.audit[: len(tail)]
+    del promises.audit[len(tail) :]
+    first = len(promises.journal.bodies)
+    for number in range(first, first + events):
+        append(store, promises, [record(number), b'{"start":%d}' % number][: 1 + number % 2])
+        if number % 3 == 0:
+            sync(store, promises)
+            audit(store, promises, [f"accepted {number}"])
+        if number == first + 3:
+            set_aside(store, promises, b'{"event":%d}\n' % number)
+            store.audit_sync()
+            promises.audit_durable = len(promises.audit)
+            kept = promises.journal.bodies[:1] + promises.journal.bodies[-3:]
+            rewrite(store, promises, kept, promises.journal.bodies)
+            set_aside(store, promises, b"")
+    append(store, promises, [b'{"stop":1}'])
+    sync(store, promises)
+    store.close()
+
+
+def append(store, promises, bodies):
+    promises.journal.bodies += bodies
+    store.append(bodies)
+
+
+def sync(store, promises):
+    count = len(promises.journal.bodies)
+    store.sync()
+    promises.journal.durable = count
+
+
+def rewrite(store, promises, bodies, before):
+    old = Possible(list(before), max(p.durable for p in promises.journals if p.allows(before)))
+    promises.journals = [old, Possible(list(bodies), len(bodies))]
+    store.rewrite(bodies)
+    del promises.journals[0]
+
+
+def set_aside(store, promises, content):
+    promises.set_aside.append(content)
+    store.write_set_aside(content)
+    del promises.set_aside[:-1]
+
+
+def audit(store, promises, lines):
+    promises.audit += lines
+    store.audit_append(lines)
