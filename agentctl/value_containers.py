@@ -241,8 +241,8 @@ class UnionShape(Shape):
         self._others: list[tuple[str | None, Shape]] = []
         for tag, shape in members:
             self._add(tag if shape.kinds & shared else None, shape)
-        for known in self._candidates.values():
-            known += self._others
+        for candidates in self._candidates.values():
+            candidates.extend(self._others)
         for _, shape in members:
             if isinstance(shape, FloatShape) and shape in self._bare.values():
                 self._bare.setdefault(int, shape)
@@ -257,10 +257,8 @@ class UnionShape(Shape):
             self._tags[tag] = shape
         for kind in shape.accepts:
             known = self._candidates.setdefault(kind, [])
-            if kind is int and isinstance(shape, FloatShape):
-                known.append((tag, shape))  # an int stays an int if any member takes one
-            else:
-                known.insert(sum(not isinstance(s, FloatShape) for _, s in known), (tag, shape))
+            known.append((tag, shape))
+            known.sort(key=lambda one: isinstance(one[1], FloatShape))  # an int stays an int
         if not shape.accepts:
             self._others.append((tag, shape))
 

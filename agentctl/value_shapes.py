@@ -367,8 +367,10 @@ def _check_dict(value: dict[Any, Any], depth: int) -> None:
         if type(key) is not str:
             raise Misfit(f"a dict with a key of type {type(key).__name__} can't be recorded")
         try:
-            check_plain(key, depth)
-            check_plain(item, depth + 1)
+            if not key.isascii():
+                check_text(key)
+            if item is not None and type(item) is not bool:
+                check_plain(item, depth + 1)
         except Misfit as misfit:
             misfit.inside(key_part(key))
             raise

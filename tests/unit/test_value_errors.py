@@ -195,9 +195,9 @@ def test_reading_an_error_wakes_no_lazy_module(monkeypatch):
     ],
 )
 def test_only_a_loaded_exception_under_its_own_name_is_built(type_name):
-    found = decode_error(RecordedError(type_name, b'["echo"]', "text"))
+    found = decode_error(RecordedError(type_name, b'["echo"]', "echo"))
     assert type(found) is errors.CallFailed
-    assert (found.type_name, found.text) == (type_name, "text")
+    assert (found.type_name, found.text) == (type_name, "echo")
 
 
 @pytest.mark.parametrize("args", [None, b"", b"{}", b"[", b"\xff", b"[" * 10_000, b'["y"]', b"7"])

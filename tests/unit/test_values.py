@@ -176,7 +176,9 @@ ROUND_TRIPS = [
     (list[int] | list[str], ["a"]), (list[int] | list[str], []),
     (list[int] | tuple[int, ...], (1,)),
     (Receipt | dict[str, Any], {"$type": "Receipt", "value": {"id": "a", "amount": 1}}),
-    (Receipt | dict[str, int], {"id": 1}), (Union[Receipt, Any], [1, "a"]), (Any | None, None),
+    (str | bytes | dict, "a"),
+    (str | bytes | dict, {"$type": "bytes", "value": "YQ=="}), (Receipt | dict[str, int], {"id": 1}),
+    (Union[Receipt, Any], [1, "a"]), (Any | None, None),
     (Color | str, "red"), (Color | str, Color.RED), (Color | Level, Level.LOW),
     (Literal["a", 1, True, None, Color.RED, b"x"], True), (Literal["a"] | Literal["b"], "b"),
     (Literal["a"] | str, "c"), (Literal[1] | float, 1), (Literal[1] | float, 2.0),
@@ -329,6 +331,7 @@ def test_union_members_that_json_cant_tell_apart_are_tagged():
     one = codec(Receipt | Refund | None)
     assert one.encode(Receipt("r", 1)) == b'{"$type":"Receipt","value":{"id":"r","amount":1}}'
     assert one.encode(None) == b"null"
+    assert codec(Literal["a"] | str).encode("a") == b'"a"'
     assert codec(Receipt | None).encode(Receipt("r", 1)) == b'{"id":"r","amount":1}'
 
 
