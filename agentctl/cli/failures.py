@@ -1,0 +1,163 @@
+"""Errors as a person and as a program get them: what, why, how to go on; and the user's traceback.
+
+Invariant: every failure has all three lines, and a traceback shows frames of the user's own files
+only (all of them with `-vv`). Never decides what is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agentctl.errors import (
+    AgentctlError,
+    DiskTrouble,
+    Divergence,
+    EventError,
+    Locked,
+    NotFound,
+    ProjectError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from agentctl.cli.output import Output
+    from agentctl.engines.port import Ended
+
+_OURS: Final = f"{Path(__file__).parents[1]}{os.sep}"
+_HINTS: Final = (
+    (UsageError, "see the command's --help"),
+    (NotFound, "agentctl help lists the commands; agentctl config show the project's agents"),
+    (Locked, "stop that program, or wait longer with --lock-wait; reading needs no lock"),
+    (Divergence, "take the change back, or let the event be set aside: agentctl help again"),
+    (ProjectError, "correct it, and run the command again"),
+    (DiskTrouble, "what was acknowledged is safe; make the folder writable, and start again"),
+    (EventError, "agentctl inspect journal shows what happened"),
+)
+_OTHER_HINT: Final = "nothing was changed; agentctl inspect journal shows what can be read"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What an error says; the last three only where there is an event."""
+
+    code: int
+    error: str
+    detail: str
+    hint: str
+    event: str | None = None
+    status: str | None = None
+    type: str | None = None
+
+
+def failure_of(error: AgentctlError) -> Failure:
+    """Make the three lines of an error."""
+    hint = error.hint or next((h for kind, h in _HINTS if isinstance(error, kind)), _OTHER_HINT)
+    return Failure(error.exit_code, _title(error), error.message, hint)
+
+
+def _title(error: AgentctlError) -> str:
+    # "the agent Bot already runs in another program: its folder …"
+    before, colon, _ = error.message.partition(":")
+    if isinstance(error, Locked) and colon and before.startswith("the agent "):
+        return before.removeprefix("the agent ")
+    return error.title
+
+
+def unexpected(error: BaseException) -> Failure:
+    """Make the three lines of an error that nobody foresaw."""
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, OSError):
+        return Failure(74, "the system refused", told, "check the path, its rights and the disk")
+    return Failure(
+        70,
+        "this is a bug in agentctl",
+        told,
+        "your agents' journals are safe; run it again with -vv, and report what it shows",
+    )
+
+
+def failure_of_end(end: Ended) -> Failure:
+    """Make the three lines of an event that didn't complete."""
+    event = str(end.event)
+    agent, number = end.event.agent, end.event.event
+    if end.status == "set_aside":
+        code, what = 4, f"{event} is set aside"
+        detail = end.text or "it was started too often without a new result"
+        hint = f"put it back with: agentctl requeue set-aside {agent} {number}"
+    elif end.status == "stuck" and end.divergence:
+        code, what, detail = 6, f"{event} is stuck: it diverged from what is on record", end.text
+        hint = "take the change back, and start again: agentctl help again"
+    elif end.status == "stuck":
+        code, what = 1, f"{event} is stuck"
+        detail = f"{end.text} ({end.line})" if end.line else end.text
+        hint = (
+            "mend the code; the event runs again at the next start, with its recorded calls: "
+            f"agentctl run {agent}"
+        )
+    else:
+        code, what = 1, f"{event} failed"
+        detail = f"{end.type}: {end.text}" if end.type and end.text else end.type or end.text
+        hint = f"it doesn't run again; what happened: agentctl inspect journal {event}"
+    return Failure(code, what, detail or what, hint, event, end.status, end.type)
+
+
+def write_failure(failure: Failure, output: Output, error: BaseException | None = None) -> None:
+    """Write a failure to stderr, with the user's traceback in front if their code raised it."""
+    if output.options.json:
+        output.trouble_document(_document(failure))
+        return
+    if error is not None:
+        for line in _traceback(error, everything=output.options.verbose > 1):
+            output.trouble(line)
+    output.trouble(three_lines(failure))
+
+
+def three_lines(failure: Failure) -> str:
+    """Write what, why and how to go on, as people get them."""
+    from agentctl.cli.output import plain
+
+    detail = [f"  {plain(line)}" for line in failure.detail.splitlines() if line.strip()]
+    return "\n".join(
+        [f"error: {plain(failure.error)}", *(detail or ["  -"]), f"hint: {plain(failure.hint)}"]
+    )
+
+
+def _document(failure: Failure) -> bytes:
+    from agentctl.ops import documents
+
+    return documents.encode(documents.of_failure(**vars(failure)))
+
+
+def _traceback(error: BaseException, *, everything: bool) -> list[str]:
+    if everything:
+        return "".join(traceback.format_exception(error)).splitlines()
+    if isinstance(error, ProjectError) and error.__cause__ is not None:
+        return users_traceback(error.__cause__)
+    return []
+
+
+def users_traceback(error: BaseException) -> list[str]:
+    """Write an error's traceback as Python does, with the frames of the user's files only."""
+    seen: list[str] = []
+    summary = traceback.TracebackException.from_exception(error, compact=True)
+    pending = [summary]
+    while pending:
+        one = pending.pop()
+        one.stack = traceback.StackSummary.from_list([f for f in one.stack if _is_users(f)])
+        pending += [each for each in (one.__cause__, one.__context__) if each is not None]
+        pending += one.exceptions or []
+    for chunk in summary.format():
+        seen += chunk.rstrip("\n").split("\n")
+    if not summary.stack and not summary.exceptions and not summary.__cause__:
+        return [line for line in seen if not line.startswith("Traceback (")]
+    return seen
+
+
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    name = frame.filename
+    library = f"{os.sep}lib{os.sep}python" in name and "site-packages" not in name
+    return not name.startswith(("<frozen", _OURS)) and not library

@@ -1,0 +1,75 @@
+"""Help: of everything, of a group, of a command, of a topic.
+
+Invariant: everything but a command's own help is written without typer, so that it is quick, and
+from the one table of commands, so that it can't differ. Says nothing that isn't built.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Final
+
+from agentctl.cli import table
+from agentctl.cli.layout import pair
+from agentctl.cli.output import Output
+from agentctl.cli.topics import TOPICS
+
+_EXAMPLES: Final = (
+    ("agentctl new shop", "make a project that runs"),
+    ("agentctl invoke Bot request 7", "run one handler, and print its result"),
+    ("agentctl run", "finish what was cut off, then serve until stopped"),
+    ("agentctl inspect journal Bot", "see what happened"),
+)
+
+
+def write_help(words: Sequence[str], output: Output) -> None:
+    """Write the help that the words ask for.
+
+    Raises:
+        UsageError: there is no such command or topic.
+    """
+    for line in _lines(words, output.width):
+        output.line(line)
+
+
+def _lines(words: Sequence[str], width: int) -> Iterator[str]:
+    if not words:
+        return _everything(width)
+    if words[0] in TOPICS:
+        return iter(TOPICS[words[0]].text.splitlines())
+    group = table.group_of(words[0])
+    if group and len(words) == 1 and len(group[0].words) > 1:
+        return _group(words[0], group, width)
+    from agentctl.cli.parsing import help_lines
+
+    command, _ = table.find(words)
+    module = import_module(f"agentctl.cli.commands.{command.module}")
+    return help_lines(module, command, width)
+
+
+def _everything(width: int) -> Iterator[str]:
+    yield "Examples:"
+    for example, meaning in _EXAMPLES:
+        yield from pair(example, meaning, width)
+    yield from ("", "Usage: agentctl COMMAND [ARGUMENT]... [OPTION]...", "", "Commands:")
+    for command in (*table.COMMANDS, table.HELP):
+        yield from pair(f"{command.name} {command.usage}", command.summary, width)
+    yield from ("", "Topics (agentctl help TOPIC):")
+    for name, topic in TOPICS.items():
+        yield from pair(name, topic.summary, width)
+    yield ""
+    yield from textwrap.wrap("Global flags: -C DIR, --json, -q, -v, -h; all: help flags", width)
+
+
+def _group(first: str, group: Sequence[table.Command], width: int) -> Iterator[str]:
+    yield "Examples:"
+    for command in group:
+        module = import_module(f"agentctl.cli.commands.{command.module}")
+        example, meaning = module.EXAMPLES[0]
+        yield from pair(example, meaning, width)
+    yield from ("", f"Usage: agentctl {first} COMMAND [ARGUMENT]... [OPTION]...", "", "Commands:")
+    for command in group:
+        yield from pair(f"{command.name} {command.usage}", command.summary, width)
+

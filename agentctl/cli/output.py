@@ -1,0 +1,147 @@
+"""The two streams: results on stdout, all else on stderr; what may be written to which, and how.
+
+Invariant: no text breaks a stream of a narrow encoding, and no control character out of data
+reaches a terminal. Never decides what to say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, TextIO
+
+from agentctl.cli.options import GlobalOptions
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_NARROW: Final = 20
+_STDOUT, _STDERR = 1, 2
+
+
+class Output:
+    """Where a command writes to."""
+
+    def __init__(self, options: GlobalOptions, environ: Mapping[str, str]) -> None:
+        self.options = options
+        self.environ = environ
+        self._stdout = _tolerant(sys.stdout)
+        self._stderr = _tolerant(sys.stderr)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether results go to a person's eyes."""
+        return self.options.format == "text" and self._stdout.isatty()
+
+    @property
+    def notes_to_terminal(self) -> bool:
+        """Whether notes go to a person's eyes."""
+        return self._stderr.isatty()
+
+    @property
+    def color(self) -> bool:
+        """Whether results may be coloured: a terminal, and nobody said no."""
+        if self.options.color != "auto":
+            return self.options.color == "always"
+        dumb = self.environ.get("TERM") == "dumb" or bool(self.environ.get("NO_COLOR"))
+        return self.is_terminal and not dumb
+
+    @property
+    def width(self) -> int:
+        """The terminal's width in columns; 100 elsewhere."""
+        return max(_NARROW, shutil.get_terminal_size((100, 24)).columns)
+
+    def line(self, text: str) -> None:
+        """Write one line of a text result."""
+        print(text, file=self._stdout)
+
+    def document(self, json: bytes) -> None:
+        """Write one JSON document on one line; in ASCII where the stream knows no more."""
+        print(_encodable(json.decode(), self._stdout), file=self._stdout)
+
+    def note(self, text: str) -> None:
+        """Write what isn't the result; `--quiet` leaves it out."""
+        if not self.options.quiet:
+            print(text, file=self._stderr)
+
+    def trouble(self, text: str) -> None:
+        """Write what must be known, to stderr."""
+        print(text, file=self._stderr)
+
+    def trouble_document(self, json: bytes) -> None:
+        """Write one JSON document to stderr."""
+        print(_encodable(json.decode(), self._stderr), file=self._stderr)
+
+    @property
+    def stdout(self) -> TextIO:
+        """The stream of results, for tables."""
+        return self._stdout
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        self._stdout.flush()
+        self._stderr.flush()
+
+    def abandon(self) -> None:
+        """Write nothing more: whoever read it is gone."""
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stdout.fileno())
+
+    @contextmanager
+    def users_code(self) -> Iterator[None]:
+        """Send to stderr what the user's code prints, its child processes too."""
+        self._stdout.flush()
+        kept, real = None, sys.stdout
+        if real is sys.__stdout__ and _number(real) == _STDOUT:
+            kept = os.dup(_STDOUT)
+            os.dup2(_STDERR, _STDOUT)
+        sys.stdout = self._stderr
+        try:
+            yield
+        finally:
+            sys.stdout = real
+            if kept is not None:
+                os.dup2(kept, _STDOUT)
+                os.close(kept)
+
+
+def plain(text: str) -> str:
+    r"""Make data safe for one line of text: control characters are written as `\x1b`."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def columns(cells: Sequence[str]) -> str:
+    """Make one line of tab-separated text."""
+    return "\t".join(plain(cell) for cell in cells)
+
+
+def _tolerant(stream: TextIO) -> TextIO:
+    # Paths and arguments may hold what isn't text; ASCII pipes know no more than ASCII.
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+    return stream
+
+
+def _number(stream: TextIO) -> int:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return -1
+
+
+def _encodable(json: str, stream: TextIO) -> str:
+    """Escape what the stream can't encode, in JSON's way: outside of texts JSON is ASCII."""
+    try:
+        json.encode(stream.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "".join(each if each.isascii() else _json_escape(each) for each in json)
+    return json
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,0 +1,92 @@
+"""A command's own flags: from words to its request, by typer; and the help that shows them.
+
+Invariant: whatever the words are, the answer is the request that `parse` makes, or a UsageError.
+Every option also has an environment variable, AGENTCTL_ and its name. Never runs a command.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import typer
+from typer.exceptions import TyperException
+
+from agentctl.cli.layout import pair
+from agentctl.cli.table import Command
+from agentctl.errors import UsageError
+
+
+
+def parse(function: Callable[..., Any], words: Sequence[str], command: Command) -> Any:
+    """Read a command's words as its `parse` function declares them.
+
+    Raises:
+        UsageError: they don't fit.
+    """
+    made = typer_command(function)
+    try:
+        return made.main(
+            args=list(words), prog_name=f"agentctl {command.name}", standalone_mode=False
+        )
+    except TyperException as error:
+        raise _usage_error(error, words, command) from None
+
+
+def typer_command(function: Callable[..., Any]) -> Any:
+    """Make typer's command of a `parse` function."""
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+    app.command(add_help_option=False)(function)
+    made = typer.main.get_command(app)
+    for option in options_of(made):
+        longest = max(option.opts, key=len)
+        option.envvar = f"AGENTCTL_{longest.lstrip('-').upper().replace('-', '_')}"
+    return made
+
+
+def options_of(made: Any) -> list[Any]:
+    """The options among a command's parameters."""
+    return [param for param in made.params if param.param_type_name == "option"]
+
+
+def _usage_error(error: TyperException, words: Sequence[str], command: Command) -> UsageError:
+    message = error.format_message().rstrip(".")
+    hint = f"agentctl {command.name} {command.usage}".rstrip()
+    option = getattr(error, "option_name", "")
+    if "--" not in words and option[1:2].isdigit():
+        hint = f"arguments that begin with a dash come behind --: agentctl {command.name} … -- {option}"
+    elif near := getattr(error, "possibilities", None):
+        hint = f"did you mean {sorted(near)[0]}? agentctl {command.name} --help lists them"
+    else:
+        hint = f"write: {hint}; agentctl {command.name} --help says more"
+    return UsageError(message[:1].lower() + message[1:], hint=hint)
+
+
+def help_lines(module: Any, command: Command, width: int) -> Iterator[str]:
+    """Write a command's help: examples first."""
+    yield "Examples:"
+    for example, meaning in module.EXAMPLES:
+        yield from pair(example, meaning, width)
+    yield ""
+    yield f"Usage: agentctl {command.name} {command.usage} [OPTION]...".replace("  ", " ")
+    yield ""
+    yield from textwrap.wrap(" ".join((module.parse.__doc__ or "").split()), width)
+    made = typer_command(module.parse)
+    arguments = [param for param in made.params if param.param_type_name == "argument"]
+    if arguments:
+        yield from ("", "Arguments:")
+        for param in arguments:
+            yield from pair(param.make_metavar(typer.Context(made)), param.help or "", width)
+    yield from ("", "Options:")
+    for param in options_of(made):
+        yield from pair(_declaration(param), param.help or "", width)
+    yield from pair("-h, --help", "this text; global flags: agentctl help flags", width)
+
+
+def _declaration(param: Any) -> str:
+    names = ", ".join(sorted(param.opts, key=len))
+    return names if param.is_flag else f"{names} {param.metavar or 'TEXT'}"
+

@@ -1,0 +1,108 @@
+"""The commands: their words, their one-line summaries, and the module that knows the rest.
+
+Invariant: each command stands here once; help and dispatch read nothing else. Imports no command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agentctl.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command.
+
+    Attributes:
+        words: what calls it: `inspect`, `journal`.
+        module: in `agentctl.cli.commands`; it has `EXAMPLES`, `parse` and `execute`.
+    """
+
+    words: tuple[str, ...]
+    usage: str
+    summary: str
+    module: str
+
+    @property
+    def name(self) -> str:
+        """The words as they are typed."""
+        return " ".join(self.words)
+
+
+COMMANDS: Final = (
+    Command(("new",), "DIR", "make a new project that runs, from a template", "new"),
+    Command(("run",), "[AGENT]...", "finish what was cut off, then serve until stopped", "run"),
+    Command(
+        ("invoke",), "AGENT HANDLER [ARG]...", "run one handler and print its result", "invoke"
+    ),
+    Command(
+        ("inspect", "journal"), "[AGENT]", "show what happened, record by record", "inspect_journal"
+    ),
+    Command(("inspect", "audit"), "[AGENT]", "show the audit log", "inspect_audit"),
+    Command(
+        ("inspect", "set-aside"),
+        "[AGENT]",
+        "show events that were taken out of service",
+        "inspect_set_aside",
+    ),
+    Command(("inspect", "state"), "[AGENT]", "show each instance's state", "inspect_state"),
+    Command(
+        ("requeue", "set-aside"),
+        "AGENT [EVENT]...",
+        "put set-aside events back",
+        "requeue_set_aside",
+    ),
+    Command(
+        ("set-aside", "drop"), "AGENT EVENT", "remove a set-aside event for good", "set_aside_drop"
+    ),
+    Command(
+        ("config", "show"), "", "show every setting, and where its value came from", "config_show"
+    ),
+)
+HELP: Final = Command(("help",), "[TOPIC]", "explain a topic or a command", "")
+
+
+def find(words: Sequence[str]) -> tuple[Command, Sequence[str]]:
+    """Find the command that the words call.
+
+    Returns:
+        The command, and the words behind it.
+
+    Raises:
+        UsageError: there is none; names the nearest.
+    """
+    first = words[0]
+    if first.startswith("-"):
+        raise UsageError(
+            f"there is no option {first}", hint="agentctl help flags lists the global ones"
+        )
+    group = group_of(first)
+    if not group:
+        raise _unknown(f"there is no command {first!r}", first, {c.words[0] for c in COMMANDS})
+    if len(group[0].words) == 1:
+        return group[0], words[1:]
+    seconds = {command.words[1]: command for command in group}
+    if len(words) == 1 or words[1].startswith("-"):
+        raise UsageError(
+            f"{first} needs one more word: {', '.join(seconds)}",
+            hint=f"for example: agentctl {group[0].name} {group[0].usage}",
+        )
+    if words[1] not in seconds:
+        raise _unknown(f"there is no command {f'{first} {words[1]}'!r}", words[1], seconds)
+    return seconds[words[1]], words[2:]
+
+
+def group_of(first: str) -> Sequence[Command]:
+    """The commands that begin with this word."""
+    return [command for command in COMMANDS if command.words[0] == first]
+
+
+def _unknown(problem: str, word: str, known: Collection[str]) -> UsageError:
+    import difflib
+
+    close = difflib.get_close_matches(word[:100], known, n=1)
+    listed = f"known here: {', '.join(sorted(known))}"
+    return UsageError(problem, hint=f"did you mean {close[0]}? {listed}" if close else listed)

@@ -1,0 +1,73 @@
+"""The JSON documents of commands that change something or tell about the project.
+
+Invariant: as in `documents`.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class RequeuedEvent(Struct, frozen=True):
+    """An event that is queued again.
+
+    Attributes:
+        was: of a fresh event: the set-aside one whose place it takes.
+        may_happen_twice: of a fresh event: calls that were finished before; absent if none.
+    """
+
+    event: str
+    fresh: bool
+    was: str | None
+    may_happen_twice: tuple[str, ...] | UnsetType = UNSET
+
+
+class RequeueDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.requeue/1"):
+    """What went back; with `dry_run`, what would."""
+
+    events: tuple[RequeuedEvent, ...]
+    dry_run: bool | UnsetType = UNSET
+
+
+class DropDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.drop/1"):
+    """A set-aside event that was removed for good."""
+
+    event: str
+    reason: str
+
+
+class NewDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.new/1"):
+    """A project that was made; `files` are relative to `folder`."""
+
+    folder: str
+    package: str
+    agent: str
+    files: tuple[str, ...]
+    next: tuple[str, ...]
+
+
+class TemplateLine(Struct, frozen=True):
+    """One template."""
+
+    name: str
+    about: str
+
+
+class TemplatesDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.templates/1"):
+    """The templates that there are."""
+
+    templates: tuple[TemplateLine, ...]
+
+
+class ConfigValue(Struct, frozen=True):
+    """One setting."""
+
+    key: str
+    value: str | int | float | bool | None
+    source: str
+
+
+class ConfigDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.config/1"):
+    """Every setting, with where it came from."""
+
+    values: tuple[ConfigValue, ...]

@@ -1,0 +1,152 @@
+"""The JSON documents that commands answer with, each a struct that bears its schema's name.
+
+Invariant: fields are only ever added, and never change their meaning. Never decides what a
+document says.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+encode = msgspec.json.encode
+"""Write a document as one line of JSON."""
+
+
+class ErrorDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.error/1"):
+    """An error, on stderr; the last three only where there is an event."""
+
+    code: int
+    error: str
+    detail: str
+    hint: str
+    event: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+
+
+class InvokeDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invoke/1"):
+    """How an event ended that a command invoked."""
+
+    event: str
+    handler: str
+    key: str | None
+    status: str
+    result: Raw
+
+
+class Damage(Struct, frozen=True):
+    """The first line of a journal that can't be trusted."""
+
+    line: int
+    reason: str
+
+
+class SeenRecord(Struct, frozen=True):
+    """One record as a reader sees it; `at`, `event` and `key` are null where it has none."""
+
+    line: int
+    at: str | None
+    event: str | None
+    kind: str
+    key: str | None
+    record: Raw
+
+
+class RecordLine(Struct, frozen=True, tag_field="schema", tag="agentctl.record/1"):
+    """One record on a line of its own (`--format jsonl`)."""
+
+    agent: str
+    line: int
+    at: str | None
+    event: str | None
+    kind: str
+    key: str | None
+    record: Raw
+
+
+class SeenJournal(Struct, frozen=True):
+    """One agent's journal."""
+
+    agent: str
+    path: str
+    records: tuple[SeenRecord, ...]
+    damaged: Damage | None
+
+
+class JournalDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.journal/1"):
+    """The journals of some agents."""
+
+    agents: tuple[SeenJournal, ...]
+
+
+class SeenAudit(Struct, frozen=True):
+    """One agent's audit log."""
+
+    agent: str
+    lines: tuple[str, ...]
+
+
+class AuditDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.audit/1"):
+    """The audit logs of some agents."""
+
+    agents: tuple[SeenAudit, ...]
+
+
+class SeenSetAside(Struct, frozen=True):
+    """One event in `set-aside`; `records` are its lines."""
+
+    event: str
+    handler: str
+    args: Raw
+    starts: int
+    records: tuple[Raw, ...]
+
+
+class SetAsideOfAgent(Struct, frozen=True):
+    """What is set aside of one agent."""
+
+    agent: str
+    events: tuple[SeenSetAside, ...]
+
+
+class SetAsideDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.set-aside/1"):
+    """What is set aside of some agents."""
+
+    agents: tuple[SetAsideOfAgent, ...]
+
+
+class SeenState(Struct, frozen=True):
+    """One instance's committed state."""
+
+    instance: str
+    state: Raw
+
+
+class StateOfAgent(Struct, frozen=True):
+    """The instances of one agent that have state."""
+
+    agent: str
+    instances: tuple[SeenState, ...]
+
+
+class StateDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.state/1"):
+    """The instances of some agents."""
+
+    agents: tuple[StateOfAgent, ...]
+
+
+def of_failure(
+    code: int,
+    error: str,
+    *,
+    detail: str,
+    hint: str,
+    event: str | None = None,
+    status: str | None = None,
+    type: str | None = None,
+) -> ErrorDocument:
+    """Make the document of an error; what there isn't is left out."""
+    return ErrorDocument(
+        code, error, detail, hint, event=event or UNSET, status=status or UNSET, type=type or UNSET
+    )

@@ -1,0 +1,50 @@
+"""Moments as people write them on the command line.
+
+Invariant: a moment without a zone is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from agentctl.errors import UsageError
+from agentctl.times import Clock, SystemClock, parse_duration, to_us
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_HINT: Final = "write 2026-03-15T10:30:00Z, @1773570600, now, -5m (five minutes ago) or +5m"
+
+
+def parse_instant(text: str, clock: Clock | None = None) -> int:
+    """Read a moment: RFC 3339 with an offset, `@` and seconds, `now`, `-5m`, `+5m`.
+
+    Returns:
+        Microseconds since the epoch.
+
+    Raises:
+        UsageError: it is none of these, or has no zone; then both readings are shown.
+    """
+    stripped = text.strip()
+    if stripped == "now":
+        return (clock or SystemClock()).now_us()
+    if stripped[:1] in "+-" and stripped:
+        shift_us = to_us(parse_duration(stripped[1:]))
+        now_us = (clock or SystemClock()).now_us()
+        return now_us + shift_us if stripped[0] == "+" else now_us - shift_us
+    try:
+        if stripped.startswith("@"):
+            return round(float(stripped[1:]) * 1_000_000)
+        moment = datetime.fromisoformat(stripped)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{text!r} is no moment", hint=_HINT) from None
+    if moment.tzinfo is None:
+        raise UsageError(f"{text!r} has no zone", hint=f"write which is meant: {_readings(moment)}")
+    return to_us(moment - _EPOCH)
+
+
+def _readings(moment: datetime) -> str:
+    utc = moment.replace(tzinfo=UTC).isoformat().replace("+00:00", "Z")
+    try:
+        return f"{utc}, or {moment.astimezone().isoformat()}"
+    except (ValueError, OverflowError):  # next to the first or last year
+        return utc

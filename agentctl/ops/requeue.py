@@ -1,0 +1,95 @@
+"""Puts set-aside events back, or removes them for good.
+
+Invariant: what these answer is durable. Never prints and never asks.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from agentctl.engines.port import Desk, RequeueRequest
+from agentctl.errors import NotFound, UsageError
+from agentctl.names import Address
+from agentctl.ops.changes import DropDocument, RequeueDocument, RequeuedEvent
+
+
+def event_number(text: str, agent: str) -> int:
+    """Read which event is meant: `1`, `#1`, `Bot#1` or `Bot:1`.
+
+    Raises:
+        UsageError: it is none of these, or another agent's.
+    """
+    bare = text.removeprefix("#")
+    if bare.isascii() and bare.isdigit() and len(bare) <= 18:
+        return int(bare)
+    address = Address.parse(text)
+    if address.event is None or address.agent != agent:
+        raise UsageError(
+            f"{text!r} is no event of {agent}", hint=f"name it by its number: 1, or {agent}#1"
+        )
+    return address.event
+
+
+def requeue(desk: Desk, request: RequeueRequest) -> RequeueDocument:
+    """Put set-aside events back (R10).
+
+    Raises:
+        NotFound: there is none, or not this one.
+        UsageError: several, and none was named; arguments without `fresh`.
+        Locked: a program holds the folder.
+    """
+    if request.args is not None and not request.fresh:
+        raise UsageError(
+            "other arguments need a fresh event: the recorded calls belong to the recorded ones",
+            hint="add --fresh; its finished calls may happen twice",
+        )
+    return RequeueDocument(
+        tuple(
+            RequeuedEvent(
+                str(each.event),
+                request.fresh,
+                None if each.was is None else str(each.was),
+                tuple(each.may_happen_twice) or UNSET,
+            )
+            for each in desk.requeue(request)
+        ),
+        dry_run=True if request.dry_run else UNSET,
+    )
+
+
+def the_only_one(desk: Desk, request: RequeueRequest) -> tuple[int, bytes]:
+    """The one event that a request means, with its arguments as JSON, to be edited.
+
+    Raises:
+        NotFound: there is none, or not this one.
+        UsageError: it means several.
+    """
+    views = desk.set_aside(request.agent)
+    meant = [view for view in views if not request.events or view.event.event in request.events]
+    if not meant:
+        raise NotFound(
+            f"no such event of {request.agent} is set aside",
+            hint=f"see which are: agentctl inspect set-aside {request.agent}",
+        )
+    if len(meant) > 1 or request.every:
+        raise UsageError(
+            "only one event's arguments can be edited at a time",
+            hint=f"name one of: {', '.join(str(view.event.event) for view in meant)}",
+        )
+    number = meant[0].event.event
+    assert number is not None, "an event in set-aside has a number"
+    return number, meant[0].args
+
+
+def drop(desk: Desk, agent: str, event: int, reason: str) -> DropDocument:
+    """Remove a set-aside event for good.
+
+    Raises:
+        NotFound: it isn't set aside.
+        UsageError: without a reason.
+        Locked: a program holds the folder.
+    """
+    if not reason.strip():
+        raise UsageError("dropping needs a reason", hint='say why: --reason "tested by hand"')
+    desk.drop(agent, event, reason)
+    return DropDocument(str(Address(agent, (), event)), reason)
