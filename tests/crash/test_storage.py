@@ -265,3 +265,13 @@ def test_what_resume_has_read_counts_as_durable_only_after_the_first_sync():
 
 def disk_lines(faulty, path):
     return faulty.after_kill().read_file(path).splitlines()
+
+
+def test_a_sync_right_after_resume_makes_durable_what_was_read():
+    disk, _ = stopped_disk()
+    store = open_store(disk.after_kill())
+    store.lock(ME, 0)
+    scan = store.scan()
+    store.resume(scan)
+    assert store.sync() == scan.end
+    assert store.syncs == 1

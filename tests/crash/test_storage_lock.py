@@ -192,6 +192,7 @@ def test_p11_a_forked_child_neither_keeps_nor_frees_the_lock(other, tmp_path):
     """)
     child = int(process.stdout.readline())
     try:
+        assert read_holder(str(tmp_path / "agents/Bot/lock")).pid == process.pid
         with pytest.raises(Locked):
             try_lock(tmp_path)
         process.send_signal(signal.SIGKILL)

@@ -54,8 +54,6 @@ class Journal:
         if verdict.damage is not None:
             verdict.lines.close()
             raise damaged_error(self._path, self._agent, verdict)
-        if self._scanned is not None:
-            self._scanned.close()
         self._scanned = verdict.lines
         self._crc = verdict.crc
         return Scan(verdict.lines, verdict.cut, exists=verdict.end > 0, end=verdict.end)

@@ -15,6 +15,7 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, NamedTuple, overload
 
 from agentctl.errors import JournalDamaged
@@ -103,9 +104,7 @@ class Lines(Sequence[Line]):
 
     def bodies(self) -> Iterator[bytes]:
         """Yield only the bodies: half the cost of whole lines."""
-        if self._file is None:
-            return
-        for _, texts in self._file.chunks(0, self._end):
+        for _, texts in self._chunks(0):
             for text in texts:
                 body = frame.unseal(text)
                 if body is not None:
@@ -122,16 +121,11 @@ class Lines(Sequence[Line]):
         if not 0 <= wanted < self._count:
             raise IndexError(index)
         place = self._places[bisect_right(self._places, wanted, key=lambda p: p.record) - 1]
-        for record, line in enumerate(self._walk(place), place.record):
-            if record == wanted:
-                return line
-        raise IndexError(index)
+        return next(islice(self._walk(place), wanted - place.record, None))
 
     def _walk(self, place: _Place) -> Iterator[Line]:
-        if self._file is None:
-            return
         number = place.number
-        for start, texts in self._file.chunks(place.offset, self._end):
+        for start, texts in self._chunks(place.offset):
             offset = start
             for text in texts:
                 body = frame.unseal(text)
@@ -139,6 +133,13 @@ class Lines(Sequence[Line]):
                     yield Line(number, offset, body)
                 number += 1
                 offset += len(text) + 1
+
+    def _chunks(self, offset: int) -> Iterator[tuple[int, list[bytes]]]:
+        if self._file is not None:
+            return self._file.chunks(offset, self._end)
+        # Nothing at all would look like an empty journal.
+        assert not self._count, "the lines of a store that is closed can't be read"
+        return iter(())
 
     def close(self) -> None:
         """Close the file; the lines can't be read any more."""

@@ -119,9 +119,9 @@ def test_p2_a_last_record_cut_at_any_byte_costs_only_itself(last):
         assert [line.body for line in scan.lines] == expected
         assert (scan.cut is None) == (complete or size == start)
         store.resume(scan)
-        store.append([b'{"again":1}'])
+        assert store.append([b'{"again":1}']) == len(disk.read_file(PATH))
         store.sync()
-        store.append([b'{"again":2}'])
+        assert store.append([b'{"again":2}']) == len(disk.read_file(PATH))
         store.close()
         read, cut = bodies_in(disk.read_file(PATH))
         assert read == [*expected, b'{"again":1}', b'{"again":2}']
@@ -334,6 +334,9 @@ def test_a_journal_of_many_chunks_reads_back(monkeypatch):
     lines = store.scan().lines
     assert [lines[i].body for i in range(len(lines))] == [line.body for line in lines]
     assert list(lines.bodies()) == [line.body for line in lines]
+    for line in lines:
+        assert AT_ONCE[line.offset :].startswith(line.body[:-1])
+        assert AT_ONCE[: line.offset].count(b"\n") == line.number - 1
     test_p3_a_flipped_byte_in_line_2_of_5_is_refused_with_its_line()
 
 

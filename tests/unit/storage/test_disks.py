@@ -1,0 +1,456 @@
+"""The three disks: the real one, the one in memory that forgets, the one that fails on command."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from agentctl.errors import DiskTrouble
+from agentctl.storage.faulty import Fault, FaultyDisk, SimulatedDeath
+from agentctl.storage.files.disk import SystemDisk, disk_trouble
+from agentctl.storage.files.folder import FilesStore
+from agentctl.storage.files.lock import read_holder
+from agentctl.storage.files.reading import read_journal
+from agentctl.storage.memory import MemoryDisk, memory_store
+from agentctl.storage.port import Holder
+
+ME = Holder(pid=1, host="here", command="agentctl run", since="2026-11-30T09:14:02.000000Z")
+
+
+@pytest.fixture(params=["system", "memory", "faulty"])
+def place(request, tmp_path):
+    """A disk and a folder on it: all three behave alike."""
+    if request.param == "system":
+        return SystemDisk(), str(tmp_path)
+    disk = MemoryDisk() if request.param == "memory" else FaultyDisk()
+    return disk, disk.root
+
+
+def content(disk, path):
+    fd = disk.open(path, "read")
+    data = disk.read_at(fd, 1000, 0)
+    disk.close(fd)
+    return data
+
+
+def test_everything_is_written_to_the_end(place):
+    disk, root = place
+    fd = disk.open(f"{root}/a", "append")
+    assert disk.write(fd, b"one") == 3
+    disk.close(fd)
+    fd = disk.open(f"{root}/a", "append")
+    disk.write(fd, b"two")
+    assert (disk.size(fd), disk.read_at(fd, 2, 1), disk.read_at(fd, 9, 6)) == (6, b"ne", b"")
+    disk.truncate(fd, 2)
+    disk.write(fd, b"x")
+    disk.sync(fd)
+    disk.close(fd)
+    assert content(disk, f"{root}/a") == b"onx"
+    disk.close(disk.open(f"{root}/a", "new"))
+    assert content(disk, f"{root}/a") == b""
+
+
+def test_folders_names_and_renames(place):
+    disk, root = place
+    disk.make_folder(f"{root}/f")
+    disk.sync_folder(root)
+    for name in ("b", "a"):
+        disk.close(disk.open(f"{root}/f/{name}", "new"))
+    assert list(disk.list_folder(f"{root}/f")) == ["a", "b"]
+    assert [disk.kind(f"{root}/{path}") for path in ("f", "f/a", "f/no")] == [
+        "folder",
+        "file",
+        None,
+    ]
+    disk.replace(f"{root}/f/a", f"{root}/f/b")
+    assert list(disk.list_folder(f"{root}/f")) == ["b"]
+    disk.unlink(f"{root}/f/b")
+    disk.sync_folder(f"{root}/f")
+    assert list(disk.list_folder(f"{root}/f")) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "do"),
+    [
+        (errno.ENOENT, lambda disk, root: disk.open(f"{root}/no", "read")),
+        (errno.ENOENT, lambda disk, root: disk.open(f"{root}/no/x", "append")),
+        (errno.ENOTDIR, lambda disk, root: disk.open(f"{root}/file/x", "append")),
+        (errno.EISDIR, lambda disk, root: disk.open(f"{root}/folder", "append")),
+        (errno.ENOENT, lambda disk, root: disk.replace(f"{root}/no", f"{root}/x")),
+        (errno.ENOENT, lambda disk, root: disk.unlink(f"{root}/no")),
+        (errno.EEXIST, lambda disk, root: disk.make_folder(f"{root}/folder")),
+        (errno.ENOENT, lambda disk, root: disk.make_folder(f"{root}/no/x")),
+        (errno.ENOENT, lambda disk, root: disk.list_folder(f"{root}/no")),
+        (errno.ENOENT, lambda disk, root: disk.sync_folder(f"{root}/no")),
+    ],
+)
+def test_they_refuse_the_same_things_in_the_same_way(place, number, do):
+    disk, root = place
+    disk.make_folder(f"{root}/folder")
+    disk.close(disk.open(f"{root}/file", "new"))
+    with pytest.raises(OSError) as caught:
+        do(disk, root)
+    assert caught.value.errno == number
+
+
+def test_one_lock_at_a_time(place):
+    disk, root = place
+    path = f"{root}/lock"
+    assert disk.is_locked(path) is False
+    assert disk.kind(path) is None
+    held = disk.try_lock(path)
+    assert disk.is_locked(path) is True
+    assert disk.try_lock(path) is None
+    held.release()
+    held.release()
+    assert disk.is_locked(path) is False
+    disk.try_lock(path).release()
+
+
+def test_a_file_closed_twice_is_a_bug(place):
+    disk, root = place
+    fd = disk.open(f"{root}/a", "append")
+    disk.close(fd)
+    with pytest.raises(AssertionError, match="closed twice"):
+        disk.close(fd)
+
+
+def test_only_the_real_disk_syncs_in_a_thread(tmp_path):
+    assert FilesStore(tmp_path, "Bot").threaded_sync is True
+    assert memory_store().threaded_sync is False
+    assert memory_store(disk=FaultyDisk()).threaded_sync is False
+
+
+def test_a_pipe_is_neither_file_nor_folder(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert SystemDisk().kind(str(tmp_path / "pipe")) == "other"
+
+
+def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path):
+    (tmp_path / "secret").write_bytes(b"mine")
+    (tmp_path / "journal").symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError):
+        SystemDisk().open(str(tmp_path / "journal"), "new")
+    assert (tmp_path / "secret").read_bytes() == b"mine"
+
+
+def test_on_macos_a_sync_reaches_the_drive_itself(tmp_path, monkeypatch):
+    import fcntl
+
+    asked = []
+    monkeypatch.setattr("agentctl.storage.files.disk.sys.platform", "darwin")
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda fd, what: asked.append((fd, what)))
+    disk = SystemDisk()
+    fd = disk.open(str(tmp_path / "a"), "append")
+    disk.sync(fd)
+    disk.close(fd)
+    assert asked == [(fd, 51)]
+
+
+def written(disk, data, *, synced):
+    fd = disk.open(f"{disk.root}/a", "append")
+    disk.write(fd, data)
+    if synced:
+        disk.sync(fd)
+        disk.sync_folder(disk.root)
+    return fd
+
+
+def after_cuts(disk, seeds=200):
+    found = set()
+    for seed in range(seeds):
+        after = disk.after_power_cut(seed)
+        found.add(after.read_file(f"{disk.root}/a") if after.kind(f"{disk.root}/a") else None)
+    return found
+
+
+def test_after_a_kill_everything_written_is_there_and_the_lock_is_free():
+    disk = MemoryDisk()
+    written(disk, b"data", synced=False)
+    disk.try_lock(f"{disk.root}/lock")
+    after = disk.after_kill()
+    assert after.read_file(f"{disk.root}/a") == b"data"
+    assert after.try_lock(f"{disk.root}/lock") is not None
+
+
+def test_a_kill_makes_nothing_durable():
+    disk = MemoryDisk()
+    written(disk, b"data", synced=False)
+    assert None in after_cuts(disk.after_kill())
+
+
+def test_the_disk_after_a_kill_is_apart_from_the_one_before():
+    disk = MemoryDisk()
+    fd = written(disk, b"data", synced=True)
+    after = disk.after_kill()
+    disk.write(fd, b"more")
+    assert after.read_file(f"{disk.root}/a") == b"data"
+
+
+def test_a_power_cut_keeps_what_was_synced():
+    disk = MemoryDisk()
+    written(disk, b"data", synced=True)
+    assert after_cuts(disk) == {b"data"}
+
+
+def test_a_power_cut_loses_tears_and_reorders_what_was_not_synced():
+    disk = MemoryDisk()
+    fd = written(disk, b"kept", synced=True)
+    disk.write(fd, b"abcdef" * 20)
+    found = after_cuts(disk)
+    whole = b"kept" + b"abcdef" * 20
+    assert all(data.startswith(b"kept") for data in found)
+    assert {b"kept", whole} <= found
+    assert any(whole.startswith(data) and 4 < len(data) < len(whole) for data in found), "torn"
+    assert any(b"\0" in data.rstrip(b"\0") for data in found), "a later part, not an earlier one"
+
+
+def test_a_power_cut_may_bring_back_what_was_truncated():
+    disk = MemoryDisk()
+    fd = written(disk, b"abcdef", synced=True)
+    disk.truncate(fd, 3)
+    assert {b"abc", b"abcdef"} <= after_cuts(disk)
+    disk.sync(fd)
+    assert after_cuts(disk) == {b"abc"}
+
+
+def test_a_rename_is_durable_only_with_its_folder():
+    disk = MemoryDisk()
+    written(disk, b"old", synced=True)
+    fd = disk.open(f"{disk.root}/a.new", "new")
+    disk.write(fd, b"new")
+    disk.sync(fd)
+    disk.replace(f"{disk.root}/a.new", f"{disk.root}/a")
+    assert after_cuts(disk) == {b"old", b"new"}
+    disk.sync_folder(disk.root)
+    assert after_cuts(disk) == {b"new"}
+
+
+def test_the_same_seed_leaves_the_same_disk():
+    disk = MemoryDisk()
+    fd = written(disk, b"kept", synced=True)
+    disk.write(fd, b"abcdef" * 20)
+    path = f"{disk.root}/a"
+    for seed in range(20):
+        first, second = disk.after_power_cut(seed), disk.after_power_cut(seed)
+        assert first.read_file(path) == second.read_file(path)
+
+
+def test_after_a_failed_sync_a_later_one_saves_nothing():
+    disk = MemoryDisk()
+    faulty = FaultyDisk(disk, Fault(3, "fail", errno.EIO))
+    fd = faulty.open(f"{disk.root}/a", "append")
+    faulty.write(fd, b"data")
+    with pytest.raises(OSError):
+        faulty.sync(fd)
+    faulty.sync(fd)
+    faulty.sync_folder(disk.root)
+    assert faulty.after_kill().read_file(f"{disk.root}/a") == b"data"
+    assert b"\0\0\0\0" in after_cuts(disk), "the size is kept, the data is not"
+
+
+def test_looking_at_a_file_that_is_not_there():
+    with pytest.raises(FileNotFoundError):
+        MemoryDisk().read_file("/memory/no")
+
+
+def test_a_death_is_nothing_that_except_exception_catches():
+    assert not issubclass(SimulatedDeath, Exception)
+    faulty = FaultyDisk(None, Fault(1))
+    with pytest.raises(SimulatedDeath):
+        faulty.make_folder(f"{faulty.root}/f")
+    for do in (
+        lambda: faulty.kind(faulty.root),
+        lambda: faulty.is_locked("/memory/lock"),
+        lambda: faulty.list_folder(faulty.root),
+        lambda: faulty.open("/memory/a", "append"),
+    ):
+        with pytest.raises(SimulatedDeath):
+            do()
+    assert faulty.hit
+    assert faulty.log == ["make folder /memory/f"]
+
+
+def test_a_write_cut_by_death_leaves_its_first_part():
+    faulty = FaultyDisk(None, Fault(2, "die", keep=2))
+    fd = faulty.open("/memory/a", "append")
+    with pytest.raises(SimulatedDeath):
+        faulty.write(fd, b"data")
+    assert faulty.after_kill().read_file("/memory/a") == b"da"
+
+
+class Unreadable(MemoryDisk):
+    """A disk whose sectors have gone bad."""
+
+    def read_at(self, fd, size, offset):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def is_locked(self, path):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def test_files_that_cannot_be_read_are_said_with_path_and_reason():
+    disk = Unreadable()
+    for name in ("journal", "set-aside", "audit.log"):
+        disk.put_file(f"/memory/agents/Bot/{name}", b"x\n")
+    store = memory_store(disk=disk)
+    store.lock(ME, 0)
+    for path, read in (
+        ("journal", store.scan),
+        ("journal", lambda: read_journal("/memory/agents/Bot/journal", disk)),
+        ("set-aside", store.read_set_aside),
+    ):
+        with pytest.raises(DiskTrouble, match=f"Bot/{path} can't be read: Input/output error$"):
+            read()
+    with pytest.raises(DiskTrouble, match="lock can't be read: Permission denied"):
+        read_holder("/memory/agents/Bot/lock", disk)
+    store = memory_store(disk=disk)
+    store.close()
+
+
+def test_an_audit_log_that_cannot_be_read():
+    disk = Unreadable()
+    disk.put_file("/memory/agents/Bot/audit.log", b"x\n")
+    store = memory_store(disk=disk)
+    store.lock(ME, 0)
+    with pytest.raises(DiskTrouble, match=r"audit.log can't be read: Input/output error$"):
+        store.audit_tail(1)
+    store.close()
+
+
+def test_another_program_may_make_the_folder_first():
+    class Raced(MemoryDisk):
+        def make_folder(self, path):
+            super().make_folder(path)
+            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+
+    store = memory_store(disk=Raced())
+    store.lock(ME, 0)
+    store.close()
+
+
+def test_locks_that_the_platform_lacks_are_said_so():
+    class NoLocks(MemoryDisk):
+        def try_lock(self, path):
+            raise NotImplementedError("fcntl is unavailable")
+
+    with pytest.raises(DiskTrouble, match="fcntl is unavailable"):
+        memory_store(disk=NoLocks()).lock(ME, 0)
+
+
+def test_syncing_after_close_is_a_bug():
+    store = memory_store()
+    store.lock(ME, 0)
+    store.resume(store.scan())
+    store.append([b'{"journal":1}'])
+    store.close()
+    with pytest.raises(AssertionError, match="after close"):
+        store.sync()
+
+
+def test_an_error_without_a_text_still_says_what_it_is():
+    assert disk_trouble("can't be read", "/x", OSError()).message == "/x can't be read: OSError"
+
+
+def test_a_long_wait_is_told_in_minutes():
+    from agentctl.errors import Locked
+
+    disk = MemoryDisk()
+    memory_store(disk=disk).lock(ME, 0)
+
+    class Hours:
+        passed_s = 0.0
+
+        def now_us(self):
+            return 0
+
+        def monotonic_s(self):
+            self.passed_s += 40
+            return self.passed_s
+
+    store = FilesStore(Path(disk.root), "Bot", disk, clock=Hours(), pause=lambda _: None)
+    with pytest.raises(Locked, match="waited 1m30s"):
+        store.lock(ME, 90)
+
+
+def test_a_file_whose_folder_never_reached_the_disk_is_gone_with_it():
+    disk = MemoryDisk()
+    disk.make_folder("/memory/f")
+    fd = disk.open("/memory/f/a", "append")
+    disk.sync(fd)
+    disk.sync_folder("/memory/f")
+    kinds = {disk.after_power_cut(seed).kind("/memory/f/a") for seed in range(30)}
+    assert kinds == {None, "file"}
+
+
+def test_an_audit_log_that_cannot_be_synced():
+    faulty = FaultyDisk()
+    store = memory_store(disk=faulty)
+    store.lock(ME, 0)
+    store.audit_append(["one"])
+    faulty.fault = Fault(faulty.changes + 1, "fail", errno.EIO)
+    with pytest.raises(DiskTrouble, match=r"audit.log can't be synced: Input/output error$"):
+        store.audit_sync()
+    store.close()
+
+
+def test_a_journal_that_cannot_be_opened_for_writing():
+    faulty = FaultyDisk()
+    store = memory_store(disk=faulty)
+    store.lock(ME, 0)
+    scan = store.scan()
+    faulty.fault = Fault(faulty.changes + 1, "fail", errno.EROFS)
+    with pytest.raises(DiskTrouble, match="journal can't be opened for writing: Read-only"):
+        store.resume(scan)
+    store.close()
+
+
+def test_a_journal_on_the_real_disk_is_read_without_its_lock(tmp_path):
+    store = FilesStore(tmp_path, "Bot")
+    store.lock(ME, 0)
+    store.rewrite([b'{"journal":1}'])
+    read = read_journal(f"{store.path}/journal")
+    assert [line.body for line in read.lines] == [b'{"journal":1}']
+    store.close()
+
+
+def test_lines_of_a_closed_store_are_gone():
+    store = memory_store()
+    store.lock(ME, 0)
+    store.rewrite([b'{"journal":1}'])
+    earlier, lines = store.scan().lines, store.scan().lines
+    assert list(earlier) == list(lines) != []
+    store.close()
+    for read in (lambda: list(lines), lambda: list(lines.bodies()), lambda: lines[0]):
+        with pytest.raises(AssertionError, match="a store that is closed"):
+            read()
+
+
+def test_an_audit_log_without_new_lines_is_not_synced_again():
+    faulty = FaultyDisk()
+    store = memory_store(disk=faulty)
+    store.lock(ME, 0)
+    store.audit_append(["one"])
+    store.audit_sync()
+    store.audit_sync()
+    assert faulty.log.count("sync /memory/agents/Bot/audit.log") == 1
+
+
+def test_an_error_of_closing_is_not_told_since_the_sync_has_told_it(tmp_path, monkeypatch):
+    disk = SystemDisk()
+    fd = disk.open(str(tmp_path / "a"), "append")
+    really_close = os.close
+
+    def close(fd):
+        really_close(fd)
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("agentctl.storage.files.disk.os.close", close)
+    disk.close(fd)
+    monkeypatch.undo()
+    with pytest.raises(OSError):
+        os.fstat(fd)
