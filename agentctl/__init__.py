@@ -12,88 +12,204 @@ __version__: Final = "0.1.0"
 if TYPE_CHECKING:
     from agentctl.errors import (
         AgentctlError as AgentctlError,
+    )
+    from agentctl.errors import (
         AgentError as AgentError,
+    )
+    from agentctl.errors import (
         CallFailed as CallFailed,
+    )
+    from agentctl.errors import (
         Cancelled as Cancelled,
+    )
+    from agentctl.errors import (
         Denied as Denied,
+    )
+    from agentctl.errors import (
         DiskTrouble as DiskTrouble,
+    )
+    from agentctl.errors import (
         Divergence as Divergence,
+    )
+    from agentctl.errors import (
         JournalDamaged as JournalDamaged,
+    )
+    from agentctl.errors import (
         KeyReused as KeyReused,
+    )
+    from agentctl.errors import (
         LaneFull as LaneFull,
+    )
+    from agentctl.errors import (
         Locked as Locked,
+    )
+    from agentctl.errors import (
         MissedRun as MissedRun,
+    )
+    from agentctl.errors import (
         NonRetryable as NonRetryable,
+    )
+    from agentctl.errors import (
         NotRecordable as NotRecordable,
+    )
+    from agentctl.errors import (
         OutcomeGone as OutcomeGone,
+    )
+    from agentctl.errors import (
         SetAside as SetAside,
+    )
+    from agentctl.errors import (
         StepFailed as StepFailed,
+    )
+    from agentctl.errors import (
         Stuck as Stuck,
+    )
+    from agentctl.errors import (
         UnknownOutcome as UnknownOutcome,
+    )
+    from agentctl.errors import (
         WouldDeadlock as WouldDeadlock,
     )
     from agentctl.hosting import (
         Binding as Binding,
-        Host as Host,
-        bind as bind,
-        start as start,
     )
-    from agentctl.secrets import (
-        Secret as Secret,
+    from agentctl.hosting import (
+        Host as Host,
+    )
+    from agentctl.hosting import (
+        bind as bind,
+    )
+    from agentctl.hosting import (
+        start as start,
     )
     from agentctl.sdk.agent import (
         Agent as Agent,
-        AgentSettings as AgentSettings,
     )
     from agentctl.sdk.capability import (
         Capability as Capability,
+    )
+    from agentctl.sdk.capability import (
         blocking as blocking,
+    )
+    from agentctl.sdk.capability import (
         call as call,
+    )
+    from agentctl.sdk.capability import (
         uses as uses,
     )
     from agentctl.sdk.context import (
         attempt as attempt,
+    )
+    from agentctl.sdk.context import (
         call_key as call_key,
+    )
+    from agentctl.sdk.context import (
         now as now,
+    )
+    from agentctl.sdk.context import (
         random as random,
+    )
+    from agentctl.sdk.context import (
         replaying as replaying,
+    )
+    from agentctl.sdk.context import (
         service_key as service_key,
+    )
+    from agentctl.sdk.context import (
         sleep as sleep,
+    )
+    from agentctl.sdk.context import (
         timeout as timeout,
+    )
+    from agentctl.sdk.context import (
         today as today,
+    )
+    from agentctl.sdk.context import (
         uuid4 as uuid4,
     )
     from agentctl.sdk.handlers import (
         BoundHandler as BoundHandler,
+    )
+    from agentctl.sdk.handlers import (
         Handler as Handler,
+    )
+    from agentctl.sdk.handlers import (
         handler as handler,
+    )
+    from agentctl.sdk.handlers import (
         query as query,
     )
     from agentctl.sdk.planned import (
         Cancellation as Cancellation,
+    )
+    from agentctl.sdk.planned import (
         Exponential as Exponential,
+    )
+    from agentctl.sdk.planned import (
         Fixed as Fixed,
+    )
+    from agentctl.sdk.planned import (
         Occurrence as Occurrence,
+    )
+    from agentctl.sdk.planned import (
         Question as Question,
+    )
+    from agentctl.sdk.planned import (
         RetryPolicy as RetryPolicy,
+    )
+    from agentctl.sdk.planned import (
         ScheduleHandle as ScheduleHandle,
+    )
+    from agentctl.sdk.planned import (
         Step as Step,
+    )
+    from agentctl.sdk.planned import (
         StepDef as StepDef,
+    )
+    from agentctl.sdk.planned import (
         Tick as Tick,
+    )
+    from agentctl.sdk.planned import (
         Token as Token,
+    )
+    from agentctl.sdk.planned import (
         WaitForInput as WaitForInput,
+    )
+    from agentctl.sdk.planned import (
         backoff as backoff,
+    )
+    from agentctl.sdk.planned import (
         every as every,
+    )
+    from agentctl.sdk.planned import (
         occurrence as occurrence,
+    )
+    from agentctl.sdk.planned import (
         question as question,
+    )
+    from agentctl.sdk.planned import (
         resume_input as resume_input,
+    )
+    from agentctl.sdk.planned import (
         run_steps as run_steps,
+    )
+    from agentctl.sdk.planned import (
         step as step,
+    )
+    from agentctl.sdk.planned import (
         wait_for_input as wait_for_input,
+    )
+    from agentctl.sdk.planned import (
         workflow_step as workflow_step,
+    )
+    from agentctl.sdk.settings import (
+        AgentSettings as AgentSettings,
     )
     from agentctl.sdk.workflow import (
         Workflow as Workflow,
+    )
+    from agentctl.secrets import (
+        Secret as Secret,
     )
 
 _HOMES: Final = {
@@ -126,10 +242,7 @@ _HOMES: Final = {
         "start",
     ),
     "agentctl.secrets": ("Secret",),
-    "agentctl.sdk.agent": (
-        "Agent",
-        "AgentSettings",
-    ),
+    "agentctl.sdk.agent": ("Agent",),
     "agentctl.sdk.capability": (
         "Capability",
         "blocking",
@@ -177,6 +290,7 @@ _HOMES: Final = {
         "wait_for_input",
         "workflow_step",
     ),
+    "agentctl.sdk.settings": ("AgentSettings",),
     "agentctl.sdk.workflow": ("Workflow",),
 }
 _MODULES: Final = {name: module for module, names in _HOMES.items() for name in names}

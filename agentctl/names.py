@@ -24,6 +24,11 @@ Identity = tuple[str, ...]
 """The text forms of an instance's identity fields, in the order of the class; () without."""
 
 
+def is_agent_name(name: str) -> bool:
+    """Whether `name` can be an agent's, and so a folder's."""
+    return bool(_AGENT_NAME.fullmatch(name)) and name.upper() not in _WINDOWS_DEVICES
+
+
 def check_agent_name(name: str) -> str:
     """Return `name` if it can be an agent's, and so a folder's.
 

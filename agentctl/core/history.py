@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from msgspec import UNSET, Raw
+
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.names import Identity
@@ -264,7 +266,7 @@ class JournalHistory:
             raise ValueError(f"{kind!r} can't follow: event {event.number} is {event.phase}")
         del self.open[event.number]
         accepted = event.accepted
-        if isinstance(record, DoneRecord) and isinstance(record.state, bytes | _RAW):
+        if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
             self.states[accepted.of] = StateRecord(record.state, accepted.of)
         if accepted.key is not None:
             self.outcomes[accepted.of, accepted.key] = outcome_of(accepted, record)
@@ -306,8 +308,6 @@ class JournalHistory:
         self.stopped = True
 
 
-_RAW: Final = type(OkRecord("").value)
-
 _JOURNAL_FOLDS: Final[dict[type, Callable[[JournalHistory, Any, bytes], None]]] = {
     Header: JournalHistory._header,
     EventRecord: JournalHistory._event,
@@ -324,20 +324,22 @@ _JOURNAL_FOLDS: Final[dict[type, Callable[[JournalHistory, Any, bytes], None]]] 
 def outcome_of(accepted: EventRecord, end: DoneRecord | FailedRecord) -> OutcomeRecord:
     """What compaction keeps of a keyed event that ended (R17)."""
     assert accepted.key is not None
-    common = {"of": accepted.of, "digest": accepted.digest, "at": end.at}
     if isinstance(end, DoneRecord):
-        return OutcomeRecord(
-            end.done, accepted.handler, accepted.key, "completed", value=end.value, **common
-        )
+        number, status, failed = end.done, "completed", None
+    else:
+        number, status, failed = end.failed, "failed", end
     return OutcomeRecord(
-        end.failed,
+        number,
         accepted.handler,
         accepted.key,
-        "failed",
-        type=end.type,
-        args=end.args,
-        text=end.text,
-        **common,
+        status,
+        of=accepted.of,
+        digest=accepted.digest,
+        value=end.value if isinstance(end, DoneRecord) else UNSET,
+        type=failed.type if failed else None,
+        args=failed.args if failed else None,
+        text=failed.text if failed else None,
+        at=end.at,
     )
 
 

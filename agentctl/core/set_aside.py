@@ -103,6 +103,11 @@ def _is_shown(history: EventHistory, kind: str, body: bytes) -> bool:
     return path not in history.dropped and (path in history.ended or not call.repeat)
 
 
+def _is_hidden(history: EventHistory, body: bytes) -> bool:
+    kind = kind_of(body)
+    return kind == "dropped" or (kind == "call" and not _is_shown(history, kind, body))
+
+
 def _plain(kind: str, body: bytes) -> bytes:
     members = msgspec.json.decode(body, type=dict[str, Raw])
     for hidden in ("at", "alone"):
@@ -114,12 +119,7 @@ def _plain(kind: str, body: bytes) -> bytes:
 def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
     """What the journal keeps of an event whose lines lie in `set-aside`."""
     accepted = history.accepted
-    hidden = [
-        Raw(body)
-        for body in history.bodies[1:]
-        if (kind := kind_of(body)) == "dropped"
-        or (kind == "call" and not _is_shown(history, kind, body))
-    ]
+    hidden = [Raw(body) for body in history.bodies[1:] if _is_hidden(history, body)]
     times = {getattr(one, _kind_field(one)): one.at for _, one in history.deliveries}
     return AsideRecord(
         accepted.event,

@@ -15,7 +15,7 @@ from agentctl.project.toml_lines import KeyPath
 from agentctl.times import format_duration
 
 if TYPE_CHECKING:
-    from agentctl.sdk.agent import AgentSettings
+    from agentctl.sdk.settings import AgentSettings
 
 Row = tuple[str, object, str]
 """A key, its plain value (text, number, boolean, None), and its source."""

@@ -24,7 +24,8 @@ from agentctl.project.toml_file import nearest
 from agentctl.project.toml_lines import KeyPath
 
 if TYPE_CHECKING:
-    from agentctl.sdk.agent import Agent, AgentSettings
+    from agentctl.sdk.agent import Agent
+    from agentctl.sdk.settings import AgentSettings
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def load_class(project: Project, name: str) -> type[Agent]:
 
 
 def _carried(project: Project, cls: type[Agent]) -> AgentSettings:
-    from agentctl.sdk.agent import AgentSettings
+    from agentctl.sdk.settings import AgentSettings
 
     carried: object = cls.settings
     if not isinstance(carried, AgentSettings):

@@ -43,7 +43,7 @@ def read_top(file: TomlFile) -> Table:
 
 def default_settings() -> Mapping[str, Any]:
     """Return every setting with its default, as `AgentSettings` has them."""
-    from agentctl.sdk.agent import AgentSettings
+    from agentctl.sdk.settings import AgentSettings
 
     settings = AgentSettings()
     return {each.name: getattr(settings, each.name) for each in fields(settings)}

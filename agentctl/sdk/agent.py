@@ -9,8 +9,6 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from agentctl.errors import BadAgentClass, UsageError
@@ -19,36 +17,11 @@ from agentctl.sdk.fields import AgentSpec, fresh_transients, read_spec
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.planned import ScheduleHandle
 from agentctl.sdk.registry import Reference
+from agentctl.sdk.settings import AgentSettings
 from agentctl.sdk.signature import surrounding_names
 from agentctl.sdk.stubs import make_stub, stub_class
 
 A = TypeVar("A", bound="Agent")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AgentSettings:
-    """How an agent is run; the names are those of `kavach.toml`.
-
-    Attributes:
-        journal: False: nothing survives the program.
-        audit: keep `audit.log`.
-        max_starts: starts without a new result after which an event is set aside.
-        concurrency: events that execute at once; sleeping ones don't count.
-        grace: what running calls get to end when the program stops; None waits for them.
-    """
-
-    journal: bool = True
-    audit: bool = True
-    max_starts: int = 3
-    concurrency: int = 64
-    grace: timedelta | None = timedelta(seconds=5)
-
-    def __post_init__(self) -> None:
-        for name in ("max_starts", "concurrency"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}, and must be at least 1")
-        if self.grace is not None and self.grace < timedelta(0):
-            raise UsageError("grace is negative", hint='use 0s, or "none" to wait')
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(uses,))

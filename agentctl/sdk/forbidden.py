@@ -41,9 +41,28 @@ def refuse(what: str, hint: str = _IN_A_CAPABILITY) -> HandlerReach:
     return HandlerReach(f"a handler can't {what}: it has no world but its capabilities", hint=hint)
 
 
-def _refusing(what: str, hint: str = _IN_A_CAPABILITY) -> Callable[..., Any]:
+_REFUSED: Final = {
+    "use threads": "run_in_executor set_default_executor",
+    "be called from another thread": "call_soon_threadsafe",
+    "run its own loop": "run_forever run_until_complete",
+    "stop its loop": "stop",
+    "look up a host": "getaddrinfo getnameinfo",
+    "open a connection": "create_connection create_unix_connection start_tls sock_connect",
+    "listen on a socket": "create_server create_unix_server",
+    "open a socket": "create_datagram_endpoint connect_accepted_socket",
+    "open a pipe": "connect_read_pipe connect_write_pipe",
+    "send a file": "sendfile",
+    "use a socket": "sock_recv sock_recv_into sock_recvfrom sock_sendall sock_sendto sock_accept sock_sendfile",
+    "watch a file": "add_reader add_writer",
+    "handle signals": "add_signal_handler remove_signal_handler",
+    "start a process": "subprocess_exec subprocess_shell",
+}
+_HINTS: Final = {"use threads": "mark the capability's method @blocking"}
+
+
+def _refusing(what: str) -> Callable[..., Any]:
     def method(_self: object, *_args: Any, **_kwargs: Any) -> Any:
-        raise refuse(what, hint)
+        raise refuse(what, _HINTS.get(what, _IN_A_CAPABILITY))
 
     return method
 
@@ -51,38 +70,10 @@ def _refusing(what: str, hint: str = _IN_A_CAPABILITY) -> Callable[..., Any]:
 class ForbiddenLoop(asyncio.AbstractEventLoop):
     """An event loop that has no sockets, threads, processes, signals or run of its own."""
 
-    run_in_executor = _refusing("use threads", "mark the capability's method @blocking")
-    call_soon_threadsafe = _refusing("be called from another thread")
-    set_default_executor = _refusing("use threads")
-    run_forever = _refusing("run its own loop")
-    run_until_complete = _refusing("run its own loop")
-    stop = _refusing("stop its loop")
-    getaddrinfo = _refusing("look up a host")
-    getnameinfo = _refusing("look up a host")
-    create_connection = _refusing("open a connection")
-    create_server = _refusing("listen on a socket")
-    create_unix_connection = _refusing("open a connection")
-    create_unix_server = _refusing("listen on a socket")
-    create_datagram_endpoint = _refusing("open a socket")
-    connect_accepted_socket = _refusing("open a socket")
-    connect_read_pipe = _refusing("open a pipe")
-    connect_write_pipe = _refusing("open a pipe")
-    sendfile = _refusing("send a file")
-    start_tls = _refusing("open a connection")
-    sock_recv = _refusing("use a socket")
-    sock_recv_into = _refusing("use a socket")
-    sock_recvfrom = _refusing("use a socket")
-    sock_sendall = _refusing("use a socket")
-    sock_sendto = _refusing("use a socket")
-    sock_connect = _refusing("open a connection")
-    sock_accept = _refusing("use a socket")
-    sock_sendfile = _refusing("use a socket")
-    add_reader = _refusing("watch a file")
-    add_writer = _refusing("watch a file")
-    add_signal_handler = _refusing("handle signals")
-    remove_signal_handler = _refusing("handle signals")
-    subprocess_exec = _refusing("start a process")
-    subprocess_shell = _refusing("start a process")
+
+for _what, _names in _REFUSED.items():
+    for _name in _names.split():
+        setattr(ForbiddenLoop, _name, _refusing(_what))
 
 
 def _audit(event: str, _args: tuple[Any, ...]) -> None:

@@ -215,8 +215,9 @@ class _StepDecorator(Protocol):
     def __call__(self, fn: Callable[[S], Coroutine[Any, Any, R]], /) -> Step[R]: ...
 
 
-class _CompensatedStepDecorator(Protocol[S, R]):
-    def __call__(self, fn: Callable[[S], Coroutine[Any, Any, R]], /) -> Step[R]: ...
+class _CompensatedStepDecorator(Generic[S, R]):
+    def __call__(self, fn: Callable[[S], Coroutine[Any, Any, R]], /) -> Step[R]:
+        raise not_yet("workflow_step")
 
 
 @overload

@@ -20,7 +20,7 @@ from agentctl.values import PLAIN, Codec, codec
 
 _split_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _split_dict = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_quote = msgspec.json.encode
+_quote: Callable[[object], bytes] = msgspec.json.encode
 
 
 def surrounding_names(depth: int) -> Mapping[str, object]:
@@ -80,6 +80,11 @@ class CallSignature:
         """The codec of the result."""
         return self._codec("return", self._signature.return_annotation)
 
+    @property
+    def shown(self) -> str:
+        """How it is called, for people: `Bot.request(order_id: int)`."""
+        return f"{self.title}{self._bindable}"
+
     def _codec(self, name: str, annotation: object) -> Codec[Any]:
         if annotation is inspect.Parameter.empty:
             return PLAIN
@@ -105,9 +110,7 @@ class CallSignature:
         try:
             self._bindable.bind(*args, **kwargs)
         except TypeError as error:
-            raise BadArguments(
-                f"{self.title}: {error}", hint=f"it takes {self.title}{self._bindable}"
-            ) from None
+            raise BadArguments(f"{self.title}: {error}", hint=f"call it as {self.shown}") from None
 
     def encode(
         self, args: Sequence[object], kwargs: Mapping[str, object]

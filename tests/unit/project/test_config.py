@@ -176,7 +176,7 @@ def test_explain_says_where_each_value_comes_from(folder: Folder) -> None:
 def test_explain_tells_what_the_class_carries_from_defaults_and_from_the_file(
     folder: Folder,
 ) -> None:
-    from agentctl.sdk.agent import AgentSettings
+    from agentctl.sdk.settings import AgentSettings
 
     project = folder.load('[agents.Bot]\nclass = "b:Bot"\nsettings.audit = true\n')
     carried = AgentSettings(max_starts=9, audit=False)

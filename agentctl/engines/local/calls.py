@@ -1,0 +1,120 @@
+"""Running a capability's own code for one call.
+
+It runs on the ordinary loop, in a task of its own, or in a worker thread if it blocks. Its
+outcome comes back as a record, and as the handler will see it: read back from that record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Raw
+
+from agentctl.errors import AgentctlError, NotRecordable
+from agentctl.records import ErrorRecord, OkRecord
+from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
+from agentctl.sdk.context import CALL, CallContext
+from agentctl.sdk.execution import CallOp, Failure, Outcome, Result
+from agentctl.times import SECOND_US
+from agentctl.values import RecordedError, decode_error, encode_error
+
+
+class BoundMethod:
+    """An implementation's method, ready to be called."""
+
+    __slots__ = ("blocks", "fn", "options")
+
+    def __init__(self, fn: Callable[..., Any], interface_options: CallOptions) -> None:
+        self.fn = fn
+        self.blocks = is_blocking(fn)
+        self.options = merged_options(interface_options, options_of(fn))
+
+
+@dataclass(frozen=True, slots=True)
+class CallRun:
+    """One call about to be made."""
+
+    op: CallOp
+    method: BoundMethod
+    context: CallContext
+    threads: Callable[[], ThreadPoolExecutor]
+    entered: Callable[[], None]
+
+
+async def run_call(run: CallRun) -> tuple[OkRecord | ErrorRecord, Outcome]:
+    """Run the code; what it raises is an outcome too, unless it is the program's end.
+
+    Raises:
+        asyncio.CancelledError: the call was dropped from outside.
+        BaseException: whatever ends the program: nothing is recorded (R7).
+    """
+    token = CALL.set(run.context)
+    try:
+        args, kwargs = run.op.method.signature.decode(run.op.args, run.op.kwargs)
+        value = await _limited(run, args, kwargs)
+    except Exception as error:  # noqa: BLE001 - the handler gets it
+        return error_outcome(encode_error(error))
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return error_outcome(encode_error(error))
+    finally:
+        CALL.reset(token)
+    return _ok_outcome(run.op, value)
+
+
+async def _limited(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    timeout_us = run.method.options.timeout_us
+    if timeout_us is None:
+        return await _entered(run, args, kwargs)
+    async with asyncio.timeout(timeout_us / SECOND_US):
+        return await _entered(run, args, kwargs)
+
+
+def _entered(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Awaitable[Any]:
+    run.entered()
+    fn = run.method.fn
+    if not run.method.blocks:
+        return fn(*args, **kwargs)  # type: ignore[no-any-return]
+    ctx = contextvars.copy_context()
+    loop = asyncio.get_running_loop()
+    return loop.run_in_executor(run.threads(), lambda: ctx.run(fn, *args, **kwargs))
+
+
+def _ok_outcome(op: CallOp, value: object) -> tuple[OkRecord | ErrorRecord, Outcome]:
+    codec = op.method.signature.result
+    try:
+        raw = codec.encode(value)
+    except NotRecordable as error:
+        # The call was made, and the record says so; the handler gets why its result is lost.
+        refused = NotRecordable(f"{op.method.fn} returned {error.message}", path=error.path)
+        return error_outcome(encode_error(refused))
+    return OkRecord("", Raw(raw)), Result(codec.decode(raw))
+
+
+def error_outcome(recorded: RecordedError) -> tuple[ErrorRecord, Outcome]:
+    """An error as a record without its call, and as the handler sees it."""
+    args = None if recorded.args is None else Raw(recorded.args)
+    record = ErrorRecord("", recorded.type, args, recorded.text)
+    return record, Failure(decode_error(recorded))
+
+
+def outcome_of(record: OkRecord | ErrorRecord, op: CallOp) -> Outcome:
+    """A recorded outcome as the handler sees it.
+
+    Raises:
+        AgentctlError: the recorded value no longer fits the annotation.
+    """
+    if isinstance(record, OkRecord):
+        try:
+            return Result(op.method.signature.result.decode(bytes(record.value)))
+        except NotRecordable as error:
+            raise AgentctlError(f"the recorded result no longer fits: {error.message}") from None
+    args = None if record.args is None else bytes(record.args)
+    return Failure(decode_error(RecordedError(record.type, args, record.text)))

@@ -1,0 +1,231 @@
+"""FilesDesk: reading an agent's folder, and putting set-aside events back; without a program.
+
+Reading takes no lock and changes nothing. Whatever changes something holds the folder's lock from
+before it reads until it has written. Loads neither the user's code nor an event loop.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw
+
+from agentctl.core import set_aside
+from agentctl.core.history import JournalHistory
+from agentctl.core.set_aside import SetAsideEvent
+from agentctl.engines.local import recovery
+from agentctl.engines.port import (
+    JournalLine,
+    JournalView,
+    Requeued,
+    RequeueRequest,
+    SetAsideView,
+)
+from agentctl.errors import NotFound, UsageError
+from agentctl.names import Address
+from agentctl.records import DropRecord, RequeuedRecord, decode
+from agentctl.storage.files.folder import FilesStore, agent_folder, list_agents
+from agentctl.storage.files.holding import this_program
+from agentctl.storage.files.reading import read_journal
+from agentctl.storage.port import Scan
+from agentctl.times import Clock, SystemClock
+
+DROP_LOCK_WAIT_S = 5.0
+
+
+class FilesDesk:
+    """Implements `Desk` over the folders below `root`."""
+
+    def __init__(self, root: Path, clock: Clock | None = None) -> None:
+        self._root = root
+        self._clock = clock or SystemClock()
+
+    def agents(self) -> Sequence[str]:
+        """The agents that have a folder, sorted."""
+        return list_agents(self._root)
+
+    def _folder(self, agent: str) -> Path:
+        return Path(agent_folder(self._root, agent))
+
+    def journal(self, agent: str) -> JournalView:
+        """Read a journal, as far as it can be read."""
+        path = str(self._folder(agent) / "journal")
+        read = read_journal(path)
+        return JournalView(
+            agent,
+            path,
+            [JournalLine(line.number, line.body) for line in read.lines],
+            read.damaged,
+            read.unfinished is not None,
+        )
+
+    def audit(self, agent: str) -> Sequence[str]:
+        """Read the audit log's lines."""
+        return _text(self._folder(agent) / "audit.log").splitlines()
+
+    def set_aside_text(self, agent: str) -> bytes:
+        """Read the file `set-aside` as it is."""
+        return _bytes(self._folder(agent) / "set-aside")
+
+    def set_aside(self, agent: str) -> Sequence[SetAsideView]:
+        """Read what is set aside.
+
+        Raises:
+            SetAsideDamaged: a line of the file can't be read.
+        """
+        content = self.set_aside_text(agent)
+        events = set_aside.parse(content, str(self._folder(agent) / "set-aside"))
+        starts = {n: aside.starts for n, aside in self._read(agent).asides.items()}
+        return [_view(agent, one, starts.get(one.number, one.starts)) for one in events]
+
+    def states(self, agent: str) -> Mapping[Address, bytes]:
+        """Read each instance's committed state, as JSON."""
+        states = self._read(agent).states
+        return {Address(agent, of): bytes(one.state) for of, one in sorted(states.items())}
+
+    def _read(self, agent: str) -> JournalHistory:
+        path = str(self._folder(agent) / "journal")
+        read = read_journal(path)
+        return recovery.fold(agent, path, Scan(read.lines, None, exists=read.exists, end=0))
+
+    # -- changing
+
+    @contextmanager
+    def _opened(self, agent: str, wait_s: float) -> Iterator[recovery.Opened]:
+        if agent not in self.agents():
+            raise NotFound(
+                f"{agent} has no folder: it never ran here", hint="look at: agentctl run"
+            )
+        store = FilesStore(self._root, agent)
+        store.lock(this_program("agentctl requeue", self._clock), wait_s)
+        try:
+            opened = recovery.read(agent, store)
+            recovery.reconcile_set_aside(opened, (), self._clock.now_us())
+            yield opened
+        finally:
+            store.close()
+
+    def requeue(self, request: RequeueRequest) -> Sequence[Requeued]:
+        """Put set-aside events back (R10).
+
+        Raises:
+            NotFound: there is none, or not this one.
+            UsageError: several, and none was named; edited arguments without `fresh`.
+            Locked: a program holds the folder.
+        """
+        with self._opened(request.agent, request.lock_wait_s) as opened:
+            chosen = self._choose(opened, request)
+            if not request.fresh:
+                for event in chosen:
+                    _refuse_edited(event, opened.history)
+            return self._requeue(opened, chosen, request)
+
+    def _choose(self, opened: recovery.Opened, request: RequeueRequest) -> Sequence[SetAsideEvent]:
+        path = f"{opened.store.path}/set-aside"
+        there = {one.number: one for one in set_aside.parse(opened.store.read_set_aside(), path)}
+        agent = request.agent
+        if not there:
+            raise NotFound(
+                f"nothing of {agent} is set aside", hint=f"see: agentctl inspect set-aside {agent}"
+            )
+        known = ", ".join(f"{agent}#{number}" for number in there)
+        for number in request.events:
+            if number not in there:
+                raise NotFound(f"{agent}#{number} isn't set aside", hint=f"set aside are: {known}")
+        if request.events:
+            return [there[number] for number in dict.fromkeys(request.events)]
+        if len(there) > 1 and not request.every:
+            raise UsageError(
+                f"several events are set aside: {known}", hint="name one, or give --all"
+            )
+        return list(there.values())
+
+    def _requeue(
+        self, opened: recovery.Opened, chosen: Sequence[SetAsideEvent], request: RequeueRequest
+    ) -> Sequence[Requeued]:
+        done: list[Requeued] = []
+        bodies: list[bytes] = []
+        now_us, fresh_number = self._clock.now_us(), opened.history.next_event
+        for event in chosen:
+            if request.fresh:
+                bodies += _fresh(event, fresh_number, request.args, now_us)
+                done.append(_as_fresh(request.agent, event, fresh_number))
+                fresh_number += 1
+            else:
+                aside = opened.history.asides[event.number]
+                bodies += set_aside.requeue_bodies(event, aside, now_us)
+                was = Address(request.agent, event.of, event.number)
+                done.append(Requeued(was, None, ()))
+        if not request.dry_run:
+            numbers = frozenset(event.number for event in chosen)
+            self._commit(opened, request.agent, bodies, numbers)
+        return done
+
+    def _commit(
+        self, opened: recovery.Opened, agent: str, bodies: Sequence[bytes], gone: frozenset[int]
+    ) -> None:
+        """One batch in the journal decides; then `set-aside` follows."""
+        store = opened.store
+        recovery.complete_audit(opened)
+        recovery.rewrite(opened, recovery.Identity(agent, "", self._clock.now_us()))
+        store.append(bodies)
+        store.sync()
+        # Crash here: the journal has it; the next start takes the lines out of `set-aside`.
+        path = f"{store.path}/set-aside"
+        rest = [e for e in set_aside.parse(store.read_set_aside(), path) if e.number not in gone]
+        store.write_set_aside(set_aside.render(rest))
+        moves = [r for body in bodies if isinstance(r := decode(body), RequeuedRecord | DropRecord)]
+        recovery.audit_moves(store, agent, moves)
+
+    def drop(self, agent: str, event: int, reason: str) -> None:
+        """Remove a set-aside event for good.
+
+        Raises:
+            NotFound: it isn't set aside.
+            Locked: a program holds the folder.
+        """
+        with self._opened(agent, DROP_LOCK_WAIT_S) as opened:
+            self._choose(opened, RequeueRequest(agent, events=(event,)))
+            record = DropRecord(event, reason, at=self._clock.now_us())
+            self._commit(opened, agent, [msgspec.json.encode(record)], frozenset([event]))
+
+
+def _fresh(event: SetAsideEvent, number: int, args: bytes | None, now_us: int) -> list[bytes]:
+    if args is not None:
+        event = replace(event, args=Raw(args), kwargs=None)
+    return set_aside.fresh_bodies(event, number, secrets.token_hex(8), now_us)
+
+
+def _as_fresh(agent: str, event: SetAsideEvent, number: int) -> Requeued:
+    was = Address(agent, event.of, event.number)
+    return Requeued(replace(was, event=number), was, event.finished_calls)
+
+
+def _refuse_edited(event: SetAsideEvent, history: JournalHistory) -> None:
+    if event.edited(history.asides[event.number]):
+        raise UsageError(
+            f"the line of event {event.number} in set-aside was edited: "
+            "its recorded calls belong to what it was before",
+            hint="requeue it as a new event: --fresh",
+        )
+
+
+def _view(agent: str, event: SetAsideEvent, starts: int) -> SetAsideView:
+    address = Address(agent, event.of, event.number)
+    return SetAsideView(address, event.handler, bytes(event.args), starts, event.lines)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _text(path: Path) -> str:
+    return _bytes(path).decode("utf-8", "replace")

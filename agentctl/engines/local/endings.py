@@ -1,0 +1,241 @@
+"""How an event comes to rest (R8): completed, failed, or stuck by a bug or a divergence."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Final
+
+from msgspec import UNSET, Raw
+
+from agentctl.core.replay import Difference
+from agentctl.engines.port import Ended
+from agentctl.errors import (
+    AgentError,
+    CallFailed,
+    Denied,
+    Divergence,
+    NotRecordable,
+    StepFailed,
+    Stuck,
+    UnknownOutcome,
+    WouldDeadlock,
+)
+from agentctl.names import Address
+from agentctl.records import BugRecord, DoneRecord, FailedRecord
+from agentctl.sdk.agent import Agent
+from agentctl.sdk.fields import AgentSpec, HandlerSpec
+from agentctl.values import RecordedError, decode_error, encode_error
+
+_OWN_ERRORS: Final = (
+    AgentError,
+    TimeoutError,
+    CallFailed,
+    Denied,
+    StepFailed,
+    UnknownOutcome,
+    WouldDeadlock,
+)
+_OURS: Final = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+_PYTHONS: Final = tuple(
+    os.path.join(path, "") for path in (sysconfig.get_path("stdlib"), sys.prefix + "/lib") if path
+)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an event comes to rest.
+
+    Attributes:
+        record: what goes on record.
+        ended: what listeners hear.
+        error: what a waiting caller gets; None: the result.
+    """
+
+    record: DoneRecord | FailedRecord | BugRecord
+    ended: Ended
+    error: Exception | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A handler that ran to its end.
+
+    Attributes:
+        delivered: the errors that came out of calls.
+        state: the state that the event began with, each field as JSON.
+        heard: whether somebody waits for the outcome.
+    """
+
+    event: Address
+    handler: HandlerSpec
+    obj: Agent
+    spec: AgentSpec
+    delivered: Sequence[Exception]
+    state: Mapping[str, bytes]
+    heard: bool
+    at_us: int
+
+
+def returned(outcome: Outcome, value: object) -> End:
+    """The end of a handler that returned; what can't be recorded is a bug of it."""
+    try:
+        raw = outcome.handler.signature.result.encode(value)
+        state = _new_state(outcome)
+    except NotRecordable as error:
+        what = f"{outcome.handler.signature.title}: {error.message}"
+        return bug(outcome, NotRecordable(what, path=error.path, hint=error.hint))
+    event = _number(outcome)
+    record = DoneRecord(
+        event,
+        Raw(raw),
+        state=UNSET if state is None else Raw(state),
+        unheard=not outcome.heard,
+        at=outcome.at_us,
+    )
+    return End(record, Ended(outcome.event, outcome.handler.name, "completed", raw), None)
+
+
+def _new_state(outcome: Outcome) -> bytes | None:
+    """The state as JSON if the event changed it, else None."""
+    values = vars(outcome.obj)
+    members = {}
+    for name, one in outcome.spec.state.items():
+        try:
+            members[name] = one.codec.encode(values[name])
+        except NotRecordable as error:
+            where = f"{name}.{error.path}" if error.path else name
+            raise NotRecordable(f"the state {name}: {error.message}", path=where) from None
+        except KeyError:
+            raise NotRecordable(f"the state {name} was deleted", path=name) from None
+    if members == outcome.state:
+        return None
+    return join_members(members)
+
+
+def join_members(members: Mapping[str, bytes]) -> bytes:
+    """A JSON object of values that are JSON already."""
+    return b"{" + b",".join(b'"%b":%b' % (k.encode(), v) for k, v in members.items()) + b"}"
+
+
+def raised(outcome: Outcome, error: BaseException) -> End:
+    """The end of a handler that raised."""
+    if isinstance(error, Exception) and _is_failure(error, outcome):
+        return _failed(outcome, error)
+    return bug(outcome, error)
+
+
+def _is_failure(error: BaseException, outcome: Outcome) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_failure(one, outcome) for one in error.exceptions)
+    if isinstance(error, (*_OWN_ERRORS, *outcome.handler.handler.fails_on)):
+        return True
+    return any(error is one for one in outcome.delivered)
+
+
+def _failed(outcome: Outcome, error: Exception) -> End:
+    recorded = encode_error(error)
+    args = None if recorded.args is None else Raw(recorded.args)
+    record = FailedRecord(
+        _number(outcome),
+        recorded.type,
+        args,
+        recorded.text,
+        unheard=not outcome.heard,
+        at=outcome.at_us,
+    )
+    ended = Ended(
+        outcome.event, outcome.handler.name, "failed", type=recorded.type, text=recorded.text
+    )
+    return End(record, ended, _as_the_caller_sees(error, recorded))
+
+
+def _as_the_caller_sees(error: Exception, recorded: RecordedError) -> Exception:
+    if isinstance(error, ExceptionGroup):
+        return error
+    seen = decode_error(recorded)
+    seen.__cause__ = error.__cause__ if type(seen) is type(error) else error
+    return seen
+
+
+def bug(outcome: Outcome, error: BaseException) -> End:
+    """The rest of an event that a bug stopped: it runs again at the next start."""
+    text = "".join(traceback.format_exception_only(error)).strip()
+    line = _line_of(error)
+    record = BugRecord(_number(outcome), text, line, at=outcome.at_us)
+    stuck = Stuck(
+        f"{outcome.event} is stuck: {text}" + (f" ({line})" if line else ""),
+        hint="mend the program and start it again: the event runs on from its record",
+    )
+    stuck.__cause__ = error
+    ended = Ended(outcome.event, outcome.handler.name, "stuck", text=text, line=line)
+    return End(record, ended, stuck)
+
+
+def nothing_to_wait_for(outcome: Outcome) -> End:
+    """The rest of an event whose handler waits for what nothing can bring about."""
+    return bug(
+        outcome, RuntimeError("the handler waits for something that nothing can bring about")
+    )
+
+
+def diverged(
+    event: Address, handler: str, found: Difference, key: str, line: str | None, at_us: int
+) -> End:
+    """The rest of an event whose handler no longer does what is on record (R6)."""
+    text = (
+        f"Divergence at {key}: on record is {found.recorded}, "
+        f"the program asks for {found.asked} now"
+    )
+    assert event.event is not None
+    record = BugRecord(event.event, text, line, divergence=True, at=at_us)
+    error = Divergence(
+        f"{event}: {text}" + (f" ({line})" if line else ""),
+        hint="put the old code back to let it finish, or requeue it fresh once it is set aside",
+    )
+    ended = Ended(event, handler, "stuck", text=text, line=line, divergence=True)
+    return End(record, ended, error)
+
+
+def _number(outcome: Outcome) -> int:
+    assert outcome.event.event is not None
+    return outcome.event.event
+
+
+def _line_of(error: BaseException) -> str | None:
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if is_users(frame.filename):
+            return f"{short_path(frame.filename)}:{frame.lineno}"
+    return None
+
+
+def handler_line() -> str | None:
+    """The file and line of the user's code that is on the stack."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame.f_code.co_filename):
+            return f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return None
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is the user's own code: not ours, not Python's."""
+    return not filename.startswith((_OURS, *_PYTHONS, "<"))
+
+
+def short_path(filename: str) -> str:
+    """A file's path as seen from the working folder, where it lies in it."""
+    relative = os.path.relpath(filename)
+    return filename if relative.startswith("..") else relative
+
+
+def as_value(outcome_raw: bytes, handler: HandlerSpec) -> Any:
+    """A completed event's result as its caller sees it: read back from the record."""
+    return handler.signature.result.decode(outcome_raw)

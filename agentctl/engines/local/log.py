@@ -1,0 +1,43 @@
+"""LogListener: what an engine does, as lines of the logger `agentctl`.
+
+Where a program sets up no logging, Python prints warnings and errors to stderr: a failure that
+nobody waited for, and a stuck event, are seen in any case.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from agentctl.engines.port import Ended
+from agentctl.names import Address
+
+log = logging.getLogger("agentctl")
+
+
+class LogListener:
+    """Implements `Listener` by the standard library's logging."""
+
+    def started(self, event: Address, handler: str, *, again: bool) -> None:
+        """An event begins to execute."""
+        log.info("%s %s: event of %s", event, "runs again" if again else "started", handler)
+
+    def ended(self, end: Ended, *, heard: bool) -> None:
+        """An event came to rest, durably."""
+        if end.status == "completed":
+            log.info("%s completed", end.event)
+        elif end.status == "failed":
+            level = logging.INFO if heard else logging.ERROR
+            log.log(level, "%s failed: %s: %s", end.event, end.type, end.text)
+        else:
+            where = f" ({end.line})" if end.line else ""
+            log.error(
+                "%s is stuck: %s%s; it runs again at the next start", end.event, end.text, where
+            )
+
+    def called(self, key: str, fn: str) -> None:
+        """A call is made for real."""
+        log.debug("%s: %s", key, fn)
+
+    def warned(self, text: str) -> None:
+        """Something that a person should know."""
+        log.warning("%s", text)

@@ -1,0 +1,184 @@
+"""ProgramCore: what all agents of one program share.
+
+The loop, the clock, the threads; the guard through which every callback runs, so that nothing
+goes on once the disk failed or the program is dying; and the turns of events under suspicion.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from agentctl.core.suspicion import EventId
+from agentctl.engines.local.timers import Timers
+from agentctl.engines.port import Listener
+from agentctl.times import Clock
+
+TURN_WAIT_S: Final = 60.0
+"""How long new events and timers wait for a suspect that executes alone (R10)."""
+
+
+class ProgramCore:
+    """What the agents of one program share.
+
+    Attributes:
+        counted: events whose next beginning gets an `again` record.
+        stopping: a graceful stop began; nothing new starts.
+        dead: why nothing goes on: the disk failed, or the program is dying.
+        begin_event, pump_all, executing, can_begin, on_death: set by the engine that owns the
+            agents.
+        recovered: set once a start is done.
+        moved: set whenever an event came to rest, parked, or entered a call.
+    """
+
+    def __init__(self, clock: Clock, listener: Listener, entropy: Callable[[], str]) -> None:
+        self.clock = clock
+        self.listener = listener
+        self.entropy = entropy
+        self.loop = asyncio.get_running_loop()
+        self.timers = Timers(clock, self.guard)
+        self.counted: frozenset[EventId] = frozenset()
+        self.stopping = False
+        self.dead: BaseException | None = None
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.begin_event: Callable[[EventId], None]
+        self.pump_all: Callable[[], None]
+        self.executing: Callable[[], int]
+        self.on_death: Callable[[BaseException], None]
+        self.can_begin: Callable[[], bool]
+        self._threads: ThreadPoolExecutor | None = None
+        self._turns: deque[EventId] = deque()
+        self._turn: EventId | None = None
+        self._gate_open = True
+        self._recovering: set[EventId] = set()
+        self._settling = False
+        self.recovered = asyncio.Event()
+        self.moved = asyncio.Event()
+
+    # -- time, chance, threads
+
+    def now_us(self, not_before_us: int = 0) -> int:
+        """The wall clock, never before what is on record already."""
+        return max(self.clock.now_us(), not_before_us)
+
+    def threads(self) -> ThreadPoolExecutor:
+        """The worker threads of blocking methods."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(64, thread_name_prefix="agentctl-call")
+        return self._threads
+
+    def close_threads(self) -> None:
+        """Let idle worker threads go; one that is blocked is not waited for."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    # -- the guard
+
+    def guard(self, callback: Callable[..., None], *args: Any) -> None:
+        """Run a callback of the engine; once something is broken, none runs any more."""
+        if self.dead is not None:
+            return
+        try:
+            callback(*args)
+        except (SystemExit, KeyboardInterrupt) as error:
+            self.die(error)
+            raise
+        except BaseException as error:  # noqa: BLE001 - whoever waits is told
+            self.die(error)
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Run `callback` next on the program's loop."""
+        self.loop.call_soon(self.guard, callback)
+
+    def spawn(self, coro: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a capability's code in a task; what ends the program in it ends the program."""
+        task = self.loop.create_task(self._guarded(coro))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    async def _guarded(self, coro: Coroutine[Any, Any, None]) -> None:
+        try:
+            await coro
+        except asyncio.CancelledError:
+            return  # the call was dropped, and that is on record
+        except BaseException as error:
+            self.die(error)
+            if isinstance(error, SystemExit | KeyboardInterrupt):
+                raise
+
+    def die(self, error: BaseException) -> None:
+        """Let nothing go on, and tell whoever waits."""
+        if self.dead is None:
+            self.dead = error
+            self.recovered.set()
+            self.moved.set()
+            self.on_death(error)
+
+    # -- turns of events under suspicion (R10)
+
+    @property
+    def gate_open(self) -> bool:
+        """Whether events and timers that aren't under suspicion may begin."""
+        return self._gate_open and not self.stopping
+
+    def has_turn(self, agent: str, number: int) -> bool:
+        """Whether the event executes alone, under suspicion."""
+        return self._turn == (agent, number)
+
+    def take_turns(self, turns: Sequence[EventId]) -> None:
+        """Let these events begin one at a time; the others wait, but not for long."""
+        if turns:
+            self._turns.extend(turns)
+            self._gate_open = False
+            self.timers.arm(TURN_WAIT_S, self._open_gate)
+            self._next_turn()
+
+    def passed(self, agent: str, number: int) -> None:
+        """An event has a new result, ended or parked: its turn is over."""
+        if self._turn == (agent, number):
+            self._turn = None
+            self.soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        if self._turn is not None or self.stopping:
+            return
+        if not self._turns:
+            self._open_gate()
+            return
+        self._turn = self._turns.popleft()
+        self.begin_event(self._turn)
+
+    def _open_gate(self) -> None:
+        if not self._gate_open:
+            self._gate_open = True
+            self.moved.set()
+            self.pump_all()
+            self.settle_soon()
+
+    # -- when a start has recovered (sdk.md, Running it)
+
+    def begun(self, agent: str, number: int) -> None:
+        """An event begins; until it settles, the start isn't done."""
+        if not self.recovered.is_set():
+            self._recovering.add((agent, number))
+
+    def settled(self, agent: str, number: int) -> None:
+        """An event ended, parked, or entered the code of a call."""
+        self.moved.set()
+        self._recovering.discard((agent, number))
+        self.settle_soon()
+
+    def settle_soon(self) -> None:
+        """See whether the start is done, once what is under way has had its chance."""
+        if not self._settling and not self.recovered.is_set():
+            self._settling = True
+            self.soon(self._settle)
+
+    def _settle(self) -> None:
+        self._settling = False
+        if not self._recovering and not self.can_begin():
+            self.recovered.set()

@@ -1,0 +1,389 @@
+"""EventRun: one event being run, first over its record, then for real.
+
+It is the engine's side of the handler's loop. What the handler submits in a turn is put on record
+in one write when the turn is over; a call's code starts once that is durable (R2). Outcomes go on
+record first and are delivered then, one at a time, in that order (R5). Nothing that the handler
+does makes it write while user code is on the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Raw
+
+from agentctl.core.history import EventHistory
+from agentctl.core.lifecycle import Phase
+from agentctl.core.replay import Difference, Replay, describe
+from agentctl.engines.local import endings
+from agentctl.engines.local.calls import CallRun, error_outcome, outcome_of, run_call
+from agentctl.engines.local.ledger import Ledger, OpenOp, stamped
+from agentctl.engines.local.site import Site
+from agentctl.errors import AgentctlError, Denied, UnknownOutcome
+from agentctl.records import (
+    AgainRecord,
+    ErrorRecord,
+    FiredRecord,
+    OkRecord,
+    ParkedRecord,
+    StartRecord,
+)
+from agentctl.sdk.agent import build
+from agentctl.sdk.context import CallContext
+from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, TimerOp
+from agentctl.sdk.loop import HandlerLoop, new_loop
+from agentctl.times import SECOND_US
+from agentctl.values import encode_error
+
+SLOW_TURN_S: Final = 1.0
+
+
+class EventRun:
+    """One event being run; implements the port `Execution`.
+
+    Attributes:
+        counted: this start gets an `again` record (R10).
+        is_over: it came to rest, or its program let go of it.
+    """
+
+    def __init__(self, site: Site, history: EventHistory) -> None:
+        self.site = site
+        self.history = history
+        self.accepted = history.accepted
+        self.number = history.number
+        self.counted = False
+        self.is_over = False
+        self._begun_parked = history.phase is Phase.PARKED
+        self._ledger = Ledger(history, site.options)
+        self._handler = site.spec.handlers.get(history.accepted.handler)
+        self._delivered: list[Exception] = []
+        self._difference_line: str | None = None
+        self._loop: HandlerLoop
+        self._obj: Any = None
+        self._state: dict[str, bytes] = {}
+        self._cancelled_rest = False
+
+    # -- what the handler's loop asks (the port)
+
+    @property
+    def nonce(self) -> str:
+        """The event's random part."""
+        return self.accepted.nonce
+
+    @property
+    def replaying(self) -> bool:
+        """Whether recorded outcomes are still being delivered."""
+        return self._ledger.replay is not None
+
+    @property
+    def title(self) -> str:
+        """The event's address."""
+        return str(self.site.address(self.accepted))
+
+    def submit(self, op: Op) -> None:
+        """Take what the handler asks for."""
+        self._ledger.submit(op, self._loop.now_us)
+        if self._ledger.difference is not None and self._difference_line is None:
+            self._difference_line = endings.handler_line()
+
+    def drop(self, path: str) -> None:
+        """Close what nobody waits for any more; its code is cancelled (R9)."""
+        opened = self._ledger.drop(path)
+        if opened is not None:
+            self._stop(opened)
+
+    def _stop(self, opened: OpenOp) -> None:
+        if opened.timer is not None:
+            self.site.program.timers.cancel(opened.timer)
+        if opened.running is not None:
+            opened.running.cancel()
+
+    # -- beginning
+
+    def begin(self) -> None:
+        """Start the handler: over its record, if there is one, then for real.
+
+        Raises:
+            AgentctlError: its handler is gone, or its arguments or state don't fit any more.
+        """
+        accepted, site = self.accepted, self.site
+        if self._handler is None:
+            raise AgentctlError(
+                f"{self.title}: {site.name} has no handler {accepted.handler!r} any more",
+                hint="put it back, and the event runs with the next start",
+            )
+        named = bytes(accepted.kwargs) if isinstance(accepted.kwargs, Raw) else None
+        args, kwargs = self._handler.signature.decode(bytes(accepted.args), named)
+        self._state = site.state_of(accepted.of)
+        state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
+        now_us = site.program.now_us(self.history.started_us or 0)
+        self._write_start(now_us)
+        self._loop = new_loop(self, self.history.started_us or now_us)
+        self._obj = build(site.cls, accepted.of, state, self._loop)
+        self._loop.start(self._handler.handler.fn(self._obj, *args, **kwargs))
+        self._turn()
+        if self._ledger.replay is not None:
+            self._run_record(self._ledger.replay)
+        self._settle()
+
+    def _write_start(self, now_us: int) -> None:
+        number = self.number
+        if self.counted:
+            self.site.append(AgainRecord(number, alone=self.site.has_turn(number), at=now_us))
+        if self.history.started_us is None or not (self.counted or self._begun_parked):
+            self.site.append(StartRecord(number, at=now_us))
+        self.site.program.listener.started(
+            self.site.address(self.accepted),
+            self.accepted.handler,
+            again=self.history.started_us is not None,
+        )
+
+    def _run_record(self, replay: Replay) -> None:
+        ledger = self._ledger
+        for path, record in self.history.deliveries:
+            opened = ledger.take(path)
+            if ledger.difference is None and (opened is None or self._finished):
+                ledger.difference = Difference(path, describe(self.history.calls[path]), "nothing")
+            if ledger.difference is not None or opened is None:
+                break
+            try:
+                outcome = _recorded(record, opened)
+            except AgentctlError as error:
+                called = describe(self.history.calls[path])
+                ledger.difference = Difference(path, called, error.message)
+                break
+            replay.undelivered -= 1
+            self._deliver(path, outcome, record.at)
+        if ledger.difference is None:
+            ledger.difference = replay.left_over(frozenset(ledger.open))
+        ledger.replay = None
+        self.history.deliveries.clear()
+
+    # -- a turn, and what follows it
+
+    def _deliver(self, path: str, outcome: Outcome, at_us: int) -> None:
+        if isinstance(outcome, Failure):
+            self._delivered.append(outcome.error)
+        self._loop.deliver(path, outcome, at_us)
+        self._turn()
+
+    def _turn(self) -> None:
+        loop, clock = self._loop, self.site.program.clock
+        begun_s = clock.monotonic_s()
+        loop.turn()
+        if self._root_done and loop.unfinished and not self._cancelled_rest:
+            self._cancelled_rest = True
+            self._cancel_rest()
+            loop.turn()
+        took_s = clock.monotonic_s() - begun_s
+        if took_s > SLOW_TURN_S:
+            self.site.program.listener.warned(
+                f"{self.title} blocked its turn for {took_s:.1f} s: "
+                "what blocks belongs into a capability's method marked @blocking"
+            )
+
+    def _cancel_rest(self) -> None:
+        rest = self._loop.unfinished
+        if not self.replaying:
+            names = ", ".join(task.get_name() for task in rest)
+            self.site.program.listener.warned(
+                f"{self.title} returned while branches were running, which are cancelled: {names}"
+            )
+        for task in rest:
+            task.cancel()
+
+    @property
+    def _root_done(self) -> bool:
+        root = self._loop.root
+        return root is not None and root.done()
+
+    @property
+    def _finished(self) -> bool:
+        return self._root_done and not self._loop.unfinished
+
+    def _settle(self) -> None:
+        """Put the turn's batch on record, and do what it asks for."""
+        ledger, site = self._ledger, self.site
+        if ledger.difference is not None:
+            self._come_to_rest(self._divergence(ledger.difference))
+            return
+        if self._finished:
+            for path in list(ledger.open):
+                self.drop(path)
+            self._come_to_rest(self._ending())
+            return
+        timers = ledger.timers
+        if not ledger.calls and not timers:
+            self._come_to_rest(endings.nothing_to_wait_for(self._outcome()))
+            return
+        self._write_batch(parks=not ledger.calls)
+        for opened in timers:
+            if opened.timer is None:
+                self._arm(opened)
+        launch = ledger.take_launch()
+        if launch:
+            site.when_durable(lambda: self._launch_all(launch))
+        elif not ledger.calls:
+            site.parked(self.number)
+        else:
+            site.durable_soon()
+
+    def _write_batch(self, *, parks: bool) -> None:
+        """Put the batch on record, with what tells a crash from a wait (R10)."""
+        still_parked = self._begun_parked and parks
+        if self._begun_parked and not parks:
+            self.site.append(StartRecord(self.number, at=self._loop.now_us))
+        self._begun_parked = still_parked
+        if parks and not still_parked:
+            self._ledger.note(ParkedRecord(self.number))
+        batch = self._ledger.take_batch()
+        if batch:
+            self.site.append_bodies(batch)
+
+    # -- timers
+
+    def _arm(self, opened: OpenOp) -> None:
+        op, program = opened.op, self.site.program
+        assert isinstance(op, TimerOp)
+        asked_us = op.until_us - opened.set_us
+        rest_us = min(op.until_us - program.now_us(), asked_us)
+        opened.timer = program.timers.arm(
+            max(0, rest_us) / SECOND_US, lambda: self.site.timer_due(self.number, op.path)
+        )
+
+    def fire(self, path: str) -> None:
+        """Deliver a timer's end."""
+        opened = self._ledger.take(path)
+        if self.is_over or opened is None:
+            return
+        assert isinstance(opened.op, TimerOp)
+        at_us = self.site.program.now_us(max(self._loop.now_us, opened.op.until_us))
+        self._begun_parked = False
+        self.site.append(FiredRecord(self._ledger.call_id(path), at=at_us))
+        self.site.progressed(self.number)
+        self._deliver(path, Fired(), at_us)
+        self._settle()
+
+    # -- calls
+
+    def _launch_all(self, launch: Sequence[OpenOp]) -> None:
+        # Crash here: the calls are durable and not made; the next start makes them.
+        if self.is_over or self.site.program.stopping:
+            return
+        for opened in launch:
+            if self._ledger.open.get(opened.op.path) is opened:
+                self._launch_one(opened)
+
+    def _launch_one(self, opened: OpenOp) -> None:
+        op, program = opened.op, self.site.program
+        assert isinstance(op, CallOp)
+        refused = self._refused(opened, op)
+        if refused is not None:
+            record, outcome = error_outcome(encode_error(refused))
+            program.soon(lambda: self._ended(opened, record, outcome))
+            return
+        key = self.site.key(self.accepted, op.path)
+        run = CallRun(
+            op,
+            self.site.method(op),
+            CallContext(key, f"{key}-{self.nonce}", 1, program.clock),
+            program.threads,
+            lambda: self._entered(key, op),
+        )
+        opened.running = program.spawn(self._call(opened, run))
+
+    def _refused(self, opened: OpenOp, op: CallOp) -> Exception | None:
+        denied = op.denied or self.site.denied(op)
+        if denied is not None:
+            return Denied(denied)
+        recorded = opened.recorded
+        if recorded is not None and not (recorded.repeat and self.site.options(op).repeat):
+            return UnknownOutcome(
+                f"{self.site.key(self.accepted, op.path)} ({op.method.fn}) "
+                "was cut off by a crash, and isn't repeated",
+                hint="find out whether it happened, or ask a person",
+            )
+        return None
+
+    def _entered(self, key: str, op: CallOp) -> None:
+        self.site.program.listener.called(key, op.method.fn)
+        self.site.program.soon(lambda: self.site.entered(self.number))
+
+    async def _call(self, opened: OpenOp, run: CallRun) -> None:
+        record, outcome = await run_call(run)
+        self.site.program.soon(lambda: self._ended(opened, record, outcome))
+
+    def _ended(self, opened: OpenOp, record: OkRecord | ErrorRecord, outcome: Outcome) -> None:
+        path = opened.op.path
+        if self.is_over or self._ledger.open.get(path) is not opened:
+            return  # dropped meanwhile: nobody waits for it
+        self._ledger.take(path)
+        at_us = self.site.program.now_us(self._loop.now_us)
+        call = self._ledger.call_id(path)
+        kind = "ok" if isinstance(record, OkRecord) else "error"
+        self.site.append(stamped(record, **{kind: call, "at": at_us}))
+        # Crash here: the result is on record; replay gives it without the call.
+        if self.site.program.stopping:
+            return
+        self.site.progressed(self.number)
+        self._deliver(path, outcome, at_us)
+        self._settle()
+
+    # -- coming to rest
+
+    def _outcome(self) -> endings.Outcome:
+        assert self._handler is not None
+        return endings.Outcome(
+            self.site.address(self.accepted),
+            self._handler,
+            self._obj,
+            self.site.spec,
+            self._delivered,
+            self._state,
+            self.site.heard(self.number),
+            self.site.program.now_us(self._loop.now_us),
+        )
+
+    def _ending(self) -> endings.End:
+        root, outcome = self._loop.root, self._outcome()
+        assert root is not None
+        if root.cancelled():
+            return endings.bug(outcome, RuntimeError("the handler cancelled itself"))
+        error = root.exception()
+        return (
+            endings.returned(outcome, root.result())
+            if error is None
+            else endings.raised(outcome, error)
+        )
+
+    def _divergence(self, found: Difference) -> endings.End:
+        self._ledger.take_batch()
+        return endings.diverged(
+            self.site.address(self.accepted),
+            self.accepted.handler,
+            found,
+            self.site.key(self.accepted, found.path),
+            self._difference_line,
+            self.site.program.now_us(self._loop.now_us),
+        )
+
+    def _come_to_rest(self, end: endings.End) -> None:
+        batch = self._ledger.take_batch()
+        self.let_go()
+        self.site.over(self.number, end, batch)
+
+    def let_go(self) -> None:
+        """Drop the handler where it stands."""
+        self.is_over = True
+        for opened in self._ledger.open.values():
+            self._stop(opened)
+        self._ledger.open.clear()
+        self._loop.let_go()
+
+
+def _recorded(record: OkRecord | ErrorRecord | FiredRecord, opened: OpenOp) -> Outcome:
+    if isinstance(record, FiredRecord):
+        return Fired()
+    assert isinstance(opened.op, CallOp)
+    return outcome_of(record, opened.op)

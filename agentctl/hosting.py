@@ -1,0 +1,171 @@
+"""start, bind, Host: agents in one's own program."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from agentctl.engines.local.binding import Binding as Binding, make_binding as make_binding
+from agentctl.engines.local.engine import EngineOptions, LocalEngine
+from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
+from agentctl.errors import UsageError
+from agentctl.names import Address
+from agentctl.sdk.agent import Agent, refer, spec_of
+from agentctl.sdk.capability import Capability
+from agentctl.sdk.forbidden import guard_interpreter
+from agentctl.sdk.registry import serve, unserve
+from agentctl.sdk.settings import AgentSettings
+
+A = TypeVar("A", bound=Agent)
+
+
+def bind(
+    agent: type[A],
+    /,
+    *,
+    settings: AgentSettings | None = None,
+    deny: Mapping[str, str] | None = None,
+    **capabilities: Capability,
+) -> Binding[A]:
+    """Bind an agent's capabilities to implementations.
+
+    Args:
+        settings: override the class's own.
+        deny: reasons why calls are forbidden, by `field.method`; they raise `Denied`.
+
+    Raises:
+        UsageError: a capability is missing, unknown, or bound to what doesn't implement it.
+    """
+    return make_binding(agent, capabilities, settings, deny)
+
+
+class Host:
+    """Several agents in one program.
+
+    Entering it takes the folders' locks and resumes what is unfinished; leaving it stops
+    gracefully. Where the disk fails, waiting calls and the block raise `DiskTrouble`.
+    """
+
+    def __init__(
+        self,
+        *bindings: Binding[Any],
+        root: str | Path | None = None,
+        listener: Listener | None = None,
+        command: str = "a program",
+        lock_wait_s: float = 5.0,
+        options: Callable[[EngineOptions], EngineOptions] | None = None,
+    ) -> None:
+        if not bindings:
+            raise UsageError("there is no agent to run", hint="Host(bind(Bot, payments=…))")
+        base = EngineOptions(
+            root=find_root(root), command=command, lock_wait_s=lock_wait_s, listener=listener
+        )
+        self._options = options(base) if options is not None else base
+        self._bindings = bindings
+        self._engine: LocalEngine | None = None
+
+    @property
+    def engine(self) -> LocalEngine:
+        """The engine behind it.
+
+        Raises:
+            UsageError: the host wasn't entered.
+        """
+        if self._engine is None:
+            raise UsageError("the host isn't running", hint="use it in `async with`")
+        return self._engine
+
+    @property
+    def recovered(self) -> Sequence[Recovered]:
+        """What the start found."""
+        return self.engine.recovered
+
+    async def __aenter__(self) -> Self:
+        guard_interpreter()
+        engine = LocalEngine(self._bindings, self._options)
+        await engine.start()
+        self._engine = engine
+        for binding in self._bindings:
+            serve(binding.cls, engine)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self.stop()
+
+    async def submit(self, request: InvokeRequest) -> Address:
+        """Accept an event; when this returns, it is durable."""
+        return await self.engine.submit(request)
+
+    async def ended(self, event: Address) -> Ended:
+        """Wait until an event comes to rest."""
+        return await self.engine.ended(event)
+
+    async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
+        """Wait until nothing is queued, running, or due within so many seconds."""
+        return await self.engine.idle(within_s)
+
+    async def stop(self) -> Stopped:
+        """Stop gracefully; safe to call twice."""
+        if self._engine is None:
+            return Stopped(0, 0)
+        engine, self._engine = self._engine, None
+        for binding in self._bindings:
+            unserve(binding.cls, engine)
+        return await engine.stop()
+
+    def reference(self, agent: type[A]) -> A:
+        """The reference that `start` gives: to the one instance, where there is only one."""
+        identity = () if not spec_of(agent).identity else None
+        return refer(agent, identity, self.engine)
+
+
+def start(
+    agent: type[A],
+    /,
+    *,
+    root: str | Path | None = None,
+    settings: AgentSettings | None = None,
+    **capabilities: Capability,
+) -> AbstractAsyncContextManager[A]:
+    """Run one agent: take its folder's lock, resume what is unfinished, stop at the end.
+
+    It is entered when each recovered event that may run has gone through its record and has
+    ended, parked, or entered the code of its first live call.
+
+    Args:
+        root: where `agents/` lies; default: beside the nearest `kavach.toml`, else the working
+            folder.
+
+    Raises:
+        Locked: another program runs the agent.
+        JournalDamaged: its journal can't be trusted.
+        DiskTrouble: its journal can't be written.
+    """
+    host = Host(make_binding(agent, capabilities, settings), root=root)
+    return _started(host, agent)
+
+
+@asynccontextmanager
+async def _started(host: Host, agent: type[A]) -> AsyncIterator[A]:
+    async with host:
+        yield host.reference(agent)
+
+
+def find_root(root: str | Path | None) -> Path:
+    """Where `agents/` lies: as given, beside the nearest `kavach.toml`, or right here."""
+    if root is not None:
+        return Path(root).absolute()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "kavach.toml").is_file():
+            return folder
+    return here

@@ -1,0 +1,60 @@
+"""FakeClock: time that only a test moves."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from agentctl.engines.local.timers import Timers
+from agentctl.times import SECOND_US, to_datetime
+
+START_US = 1_767_225_600_000_000
+"""2026-01-01T00:00:00Z, where a fake clock begins unless told otherwise."""
+
+
+class FakeClock:
+    """A clock that a test moves on; implements `Clock`.
+
+    The wall clock may be set anywhere; the monotonic one only goes forward, with `advance`.
+    """
+
+    def __init__(self, start_us: int = START_US) -> None:
+        self._wall_us = start_us
+        self._monotonic_s = 0.0
+        self._timers: list[Timers] = []
+
+    def now_us(self) -> int:
+        """Microseconds since the Unix epoch."""
+        return self._wall_us
+
+    @property
+    def now(self) -> datetime:
+        """The wall clock, as a datetime in UTC."""
+        return to_datetime(self._wall_us)
+
+    def monotonic_s(self) -> float:
+        """Seconds that were advanced so far."""
+        return self._monotonic_s
+
+    def attach(self, timers: Timers) -> None:
+        """Take note of whose waits to end when time moves on."""
+        self._timers = [timers]
+
+    def advance(self, duration: timedelta | float) -> None:
+        """Let so much time pass, seconds or a timedelta; waits that are over then end."""
+        seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
+        self._monotonic_s += seconds
+        self._wall_us += round(seconds * SECOND_US)
+        for timers in self._timers:
+            timers.fire_soon()
+
+    def set_wall(self, instant_us: int) -> None:
+        """Set the wall clock forward or back, as a person or a time server does."""
+        self._wall_us = instant_us
+
+    def jump(self) -> bool:
+        """Advance to the end of the next wait; False if nobody waits."""
+        dues = [due for one in self._timers if (due := one.next_due_s) is not None]
+        if not dues:
+            return False
+        self.advance(max(0.0, min(dues) - self._monotonic_s))
+        return True

@@ -1,0 +1,134 @@
+"""Durable: runs agents without a folder, over and over on one journal in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agentctl.engines.local.binding import Binding, make_binding
+from agentctl.engines.local.engine import EngineOptions, LocalEngine
+from agentctl.hosting import Host
+from agentctl.sdk.agent import Agent, spec_of
+from agentctl.sdk.capability import Capability
+from agentctl.sdk.settings import AgentSettings
+from agentctl.storage.files.folder import FilesStore
+from agentctl.storage.memory import MemoryDisk
+from agentctl.testing.clock import FakeClock
+
+ROOT = Path("/memory")
+
+
+class Durable:
+    """A world for agents under test: a disk in memory, and a clock that jumps.
+
+    Each `run` is a program of its own that starts, recovers what the one before left, and stops.
+    Where everything waits for time, the clock jumps to the next due moment.
+
+    Attributes:
+        clock: the time of this world.
+        disk: what survives from one run to the next.
+    """
+
+    def __init__(self, *, clock: FakeClock | None = None, disk: MemoryDisk | None = None) -> None:
+        self.clock = clock or FakeClock()
+        self.disk = disk or MemoryDisk()
+        if self.disk.kind(str(ROOT)) is None:
+            self.disk.make_folder(str(ROOT))
+
+    def host(self, *bindings: Binding[Any], jumps: bool = True) -> Host:
+        """Make a host on this world's disk and clock; to be entered with `async with`."""
+        return _JumpingHost(bindings, self._options, self.clock if jumps else None)
+
+    def _options(self, base: EngineOptions) -> EngineOptions:
+        return replace(base, root=ROOT, clock=self.clock, stores=self._store)
+
+    def _store(self, root: Path, agent: str) -> FilesStore:
+        return FilesStore(root, agent, self.disk, clock=self.clock)
+
+    def run(
+        self,
+        agent: type[Agent],
+        handler: str,
+        /,
+        *args: Any,
+        identity: tuple[Any, ...] = (),
+        settings: AgentSettings | None = None,
+        **capabilities: Capability,
+    ) -> Any:
+        """Start the agent, run one event of it, and stop.
+
+        Returns:
+            The handler's result; what it raises is raised here.
+        """
+        binding = make_binding(agent, capabilities, settings)
+
+        async def program() -> Any:
+            async with self.host(binding) as host:
+                names = spec_of(agent).identity_of(identity)
+                return await host.engine.invoke(agent.__name__, names, handler, args, {})
+
+        return asyncio.run(program())
+
+    def recover(
+        self,
+        agent: type[Agent],
+        /,
+        *,
+        settings: AgentSettings | None = None,
+        **capabilities: Capability,
+    ) -> None:
+        """Start the agent, let everything that is unfinished come to rest, and stop."""
+        binding = make_binding(agent, capabilities, settings)
+
+        async def program() -> None:
+            async with self.host(binding) as host:
+                await host.idle(float("inf"))
+
+        asyncio.run(program())
+
+    @property
+    def journals(self) -> dict[str, bytes]:
+        """The journals of this world's agents, by name, as they stand on its disk."""
+        agents = f"{ROOT}/agents"
+        if self.disk.kind(agents) is None:
+            return {}
+        return {
+            name: self.disk.read_file(f"{agents}/{name}/journal")
+            for name in self.disk.list_folder(agents)
+        }
+
+
+class _JumpingHost(Host):
+    """A host whose clock jumps whenever only time can bring anything about."""
+
+    def __init__(self, bindings: tuple[Binding[Any], ...], options: Any, clock: FakeClock | None):
+        super().__init__(*bindings, root=ROOT, options=options)
+        self._clock = clock
+        self._jumper: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> _JumpingHost:
+        await super().__aenter__()
+        if self._clock is not None:
+            self._jumper = asyncio.create_task(_jump_when_quiet(self.engine, self._clock))
+        return self
+
+    async def __aexit__(self, *exc_info: Any) -> None:
+        if self._jumper is not None:
+            self._jumper.cancel()
+            await asyncio.wait({self._jumper})
+        await super().__aexit__(*exc_info)
+
+
+async def _jump_when_quiet(engine: LocalEngine, clock: FakeClock) -> None:
+    """Jump once the engine has been quiet for some rounds of the loop, again and again."""
+    rounds = 0
+    while True:
+        await asyncio.sleep(0)
+        rounds = rounds + 1 if engine.quiet else 0
+        if rounds > 3:
+            rounds = 0
+            if not clock.jump():
+                engine.program.moved.clear()
+                await engine.program.moved.wait()
