@@ -31,7 +31,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> 
     except BrokenPipeError:
         output.abandon()
         return 0
-    except (AgentctlError, KeyboardInterrupt, OSError, Exception) as error:
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost place
         return _end_with(error, output)
     return code
 

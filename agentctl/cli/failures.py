@@ -60,7 +60,7 @@ def failure_of(error: AgentctlError) -> Failure:
 
 
 def _title(error: AgentctlError) -> str:
-    # "the agent Bot already runs in another program: its folder …"
+    # The message begins with what a title says, and names the agent.
     before, colon, _ = error.message.partition(":")
     if isinstance(error, Locked) and colon and before.startswith("the agent "):
         return before.removeprefix("the agent ")

@@ -72,4 +72,3 @@ def _group(first: str, group: Sequence[table.Command], width: int) -> Iterator[s
     yield from ("", f"Usage: agentctl {first} COMMAND [ARGUMENT]... [OPTION]...", "", "Commands:")
     for command in group:
         yield from pair(f"{command.name} {command.usage}", command.summary, width)
-

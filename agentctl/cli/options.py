@@ -7,7 +7,7 @@ value of a command's own option. Never knows what a command does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -61,7 +61,8 @@ def hoist(
     Raises:
         UsageError: a flag without its value, or with one that it doesn't know.
     """
-    options, rest = _from_environment(environ), []
+    options = _from_environment(environ)
+    rest: list[str] = []
     words = iter(arguments)
     for word in words:
         if word == "--":
@@ -106,7 +107,7 @@ def _take(options: GlobalOptions, word: str, words: Iterator[str]) -> GlobalOpti
 
 
 _VALUED: Final = frozenset({"-C", "--project", "--root", "--format", "--color"})
-_FLAGS: Final = {
+_FLAGS: Final[Mapping[str, Callable[[GlobalOptions], GlobalOptions]]] = {
     "--json": lambda options: replace(options, format="json"),
     "--quiet": lambda options: replace(options, quiet=True),
     "--verbose": lambda options: replace(options, verbose=options.verbose + 1),
@@ -145,7 +146,9 @@ def _from_environment(environ: Mapping[str, str]) -> GlobalOptions:
         format=output,
         color=_one_of("AGENTCTL_COLOR", environ.get("AGENTCTL_COLOR") or "auto", COLORS),
         quiet=_truth(environ, "AGENTCTL_QUIET"),
-        verbose=2 if environ.get("AGENTCTL_VERBOSE") == "2" else _truth(environ, "AGENTCTL_VERBOSE"),
+        verbose=2
+        if environ.get("AGENTCTL_VERBOSE") == "2"
+        else _truth(environ, "AGENTCTL_VERBOSE"),
         yes=_truth(environ, "AGENTCTL_YES"),
     )
 

@@ -18,7 +18,6 @@ from agentctl.cli.table import Command
 from agentctl.errors import UsageError
 
 
-
 def parse(function: Callable[..., Any], words: Sequence[str], command: Command) -> Any:
     """Read a command's words as its `parse` function declares them.
 
@@ -36,9 +35,7 @@ def parse(function: Callable[..., Any], words: Sequence[str], command: Command) 
 
 def typer_command(function: Callable[..., Any]) -> Any:
     """Make typer's command of a `parse` function."""
-    app = typer.Typer(
-        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
-    )
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(add_help_option=False)(function)
     made = typer.main.get_command(app)
     for option in options_of(made):
@@ -57,9 +54,9 @@ def _usage_error(error: TyperException, words: Sequence[str], command: Command) 
     hint = f"agentctl {command.name} {command.usage}".rstrip()
     option = getattr(error, "option_name", "")
     if "--" not in words and option[1:2].isdigit():
-        hint = f"arguments that begin with a dash come behind --: agentctl {command.name} … -- {option}"
+        hint = f"what begins with a dash comes behind --: agentctl {command.name} … -- {option}"
     elif near := getattr(error, "possibilities", None):
-        hint = f"did you mean {sorted(near)[0]}? agentctl {command.name} --help lists them"
+        hint = f"did you mean {min(near)}? agentctl {command.name} --help lists them"
     else:
         hint = f"write: {hint}; agentctl {command.name} --help says more"
     return UsageError(message[:1].lower() + message[1:], hint=hint)
@@ -89,4 +86,3 @@ def help_lines(module: Any, command: Command, width: int) -> Iterator[str]:
 def _declaration(param: Any) -> str:
     names = ", ".join(sorted(param.opts, key=len))
     return names if param.is_flag else f"{names} {param.metavar or 'TEXT'}"
-

@@ -101,8 +101,6 @@ def group_of(first: str) -> Sequence[Command]:
 
 
 def _unknown(problem: str, word: str, known: Collection[str]) -> UsageError:
-    import difflib
+    from agentctl.nearest import nearest_hint  # only where it is needed: it isn't free
 
-    close = difflib.get_close_matches(word[:100], known, n=1)
-    listed = f"known here: {', '.join(sorted(known))}"
-    return UsageError(problem, hint=f"did you mean {close[0]}? {listed}" if close else listed)
+    return UsageError(problem, hint=nearest_hint(word, known, "commands"))

@@ -144,7 +144,7 @@ def of_failure(
     hint: str,
     event: str | None = None,
     status: str | None = None,
-    type: str | None = None,
+    type: str | None = None,  # noqa: A002 - the document's own word
 ) -> ErrorDocument:
     """Make the document of an error; what there isn't is left out."""
     return ErrorDocument(

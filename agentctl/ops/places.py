@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from agentctl.errors import NotFound
 from agentctl.names import Address
+from agentctl.nearest import nearest_hint
 from agentctl.project.config import Flags, load_project
 from agentctl.project.model import Project
-from agentctl.project.toml_file import nearest
 
 if TYPE_CHECKING:
     from agentctl.engines.port import Desk
@@ -87,7 +87,9 @@ def check_known(agent: str, known: set[str]) -> None:
         NotFound: with the nearest names.
     """
     if agent not in known:
-        raise NotFound(f"there is no agent {agent!r} here", hint=nearest(agent, known))
+        raise NotFound(
+            f"there is no agent {agent!r} here", hint=nearest_hint(agent, known, "agents")
+        )
 
 
 def _working_folder() -> Path:

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from agentctl.engines.port import Desk, RequeueRequest
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address
-from agentctl.ops.changes import DropDocument, RequeueDocument, RequeuedEvent
+from agentctl.ops.changes import DropDocument, RequeuedEvent, RequeueDocument
 
 
 def event_number(text: str, agent: str) -> int:

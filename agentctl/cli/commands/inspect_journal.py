@@ -1,0 +1,132 @@
+"""`agentctl inspect journal`: what happened, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from agentctl.cli import records_text
+from agentctl.cli.commands.inspecting import (
+    AgentArgument,
+    EventOption,
+    GrepOption,
+    NumberOption,
+    Request,
+    ReverseOption,
+    SecretsOption,
+    SinceOption,
+    UntilOption,
+    choose,
+    compile_pattern,
+    instant_of,
+    narrowed,
+)
+from agentctl.cli.failures import Failure, write_failure
+from agentctl.cli.output import Output, columns
+from agentctl.engines.port import JournalView
+from agentctl.errors import UsageError
+from agentctl.nearest import nearest_hint
+from agentctl.ops import documents
+from agentctl.ops.documents import SeenJournal
+from agentctl.ops.journal import JournalQuery, raw_lines, read_journal
+from agentctl.records import KINDS
+
+EXAMPLES = (
+    ("agentctl inspect journal Bot", "what happened to Bot's events"),
+    ("agentctl inspect journal Bot#7", "only event 7"),
+    ("agentctl inspect journal --since -1h --kind bug", "what got stuck within the hour"),
+    ("agentctl inspect journal Bot --raw", "the file's own lines"),
+)
+
+
+def parse(
+    *,
+    agent: AgentArgument = None,
+    number: NumberOption = None,
+    reverse: ReverseOption = False,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    event: EventOption = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", metavar="KIND", help="only records of this kind; may be repeated"),
+    ] = None,
+    grep: GrepOption = None,
+    raw: Annotated[bool, typer.Option("--raw", help="the file's own lines")] = False,
+    show_secrets: SecretsOption = False,
+) -> Request:
+    """Show what happened, record by record.
+
+    In a pipe: line, time, event, kind and what, parted by tabs; on a terminal a table for each
+    event. Takes no lock and changes nothing.
+    """
+    kinds = frozenset(name for each in kind or () for name in each.split(","))
+    for name in kinds - KINDS.keys():
+        raise UsageError(
+            f"--kind: there is no kind of record {name!r}",
+            hint=nearest_hint(name, KINDS, "kinds"),
+        )
+    query = JournalQuery(
+        event=event,
+        kinds=kinds,
+        grep=compile_pattern(grep),
+        since_us=instant_of(since),
+        until_us=instant_of(until),
+        last=number,
+        reverse=reverse,
+        show_secrets=show_secrets,
+    )
+    return Request(agent, query, raw)
+
+
+def execute(request: Request, output: Output) -> int:
+    """Show the journals; what is damaged is said, and gives exit code 6."""
+    desk, chosen = choose(request, output)
+    queries = {name: narrowed(request.query, address) for name, address in chosen}
+    read = [read_journal(desk, name, query) for name, query in queries.items()]
+    seen = [journal for journal, _ in read]
+    if request.raw:
+        for journal in seen:
+            for line in raw_lines(journal, queries[journal.agent]):
+                output.line(line.decode("utf-8", "backslashreplace"))
+    elif output.options.json:
+        _write_json(seen, output)
+    elif output.is_terminal:
+        from agentctl.cli.tables import show_journal
+
+        for journal in seen:
+            show_journal(journal, output)
+    else:
+        for record in (record for journal in seen for record in journal.records):
+            output.line(columns(records_text.row(record)))
+    return _tell_damage(read, output)
+
+
+def _write_json(seen: Sequence[SeenJournal], output: Output) -> None:
+    if output.options.format == "json":
+        output.document(documents.encode(documents.JournalDocument(tuple(seen))))
+        return
+    for journal in seen:
+        for record in journal.records:
+            fields = {name: getattr(record, name) for name in record.__struct_fields__}
+            output.document(documents.encode(documents.RecordLine(journal.agent, **fields)))
+
+
+def _tell_damage(read: Sequence[tuple[SeenJournal, JournalView]], output: Output) -> int:
+    code = 0
+    for journal, view in read:
+        if journal.damaged is not None:
+            code = 6
+            failure = Failure(
+                code,
+                "the journal is damaged",
+                f"{journal.path}, line {journal.damaged.line}: {journal.damaged.reason}",
+                "the records before it are shown; nothing was changed. Keep a copy of the file, "
+                "and put a backup in its place",
+            )
+            write_failure(failure, output)
+        elif view.unfinished:
+            output.note(f"{view.path}: the last line isn't complete (yet)")
+    return code

@@ -1,0 +1,146 @@
+"""`agentctl run`: finish what was cut off, then serve until stopped."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentctl.cli.failures import Failure, write_failure
+from agentctl.cli.inputs import duration, lock_wait_s
+from agentctl.cli.output import Output
+from agentctl.cli.place import find_project
+from agentctl.cli.programs import run_program
+from agentctl.cli.stopping import StopSignals
+from agentctl.cli.telling import Teller, level_of, log, set_up_logging, tell_recovered
+from agentctl.errors import UsageError
+from agentctl.names import check_agent_name
+from agentctl.ops import running
+from agentctl.ops.programs import Overrides, Program, load_agents, make_program
+
+if TYPE_CHECKING:
+    from agentctl.project.model import Project
+
+EXAMPLES = (
+    ("agentctl run", "run all agents of the project until Ctrl-C"),
+    ("agentctl run Bot --grace none", "only Bot; when stopped, wait for its running calls"),
+    ("agentctl run --until-idle", "finish what is unfinished, and end"),
+    ("agentctl run --until-idle=10s", "the same, and wait for what is due within 10 seconds"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Whom to run, how, and how long."""
+
+    agents: Sequence[str]
+    until_idle_s: float | None
+    overrides: Overrides
+    lock_wait_s: float
+    log_format: str | None
+
+
+def parse(
+    *,
+    agents: Annotated[
+        list[str] | None, typer.Argument(metavar="[AGENT]...", help="left out: all")
+    ] = None,
+    until_idle: Annotated[
+        str | None,
+        typer.Option(
+            "--until-idle",
+            metavar="[=DURATION]",
+            help="end when nothing is queued, running, or due within DURATION (0s)",
+        ),
+    ] = None,
+    grace: Annotated[
+        str | None,
+        typer.Option(
+            "--grace", metavar="DURATION", help="what running calls get at the end (5s); or none"
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int | None,
+        typer.Option("--concurrency", min=1, metavar="N", help="events of an agent at once (64)"),
+    ] = None,
+    lock_wait: Annotated[
+        str, typer.Option("--lock-wait", metavar="DURATION", help="wait for another program (5s)")
+    ] = "5s",
+    log_format: Annotated[
+        str | None, typer.Option("--log-format", metavar="text|json", help="lines on stderr (text)")
+    ] = None,
+) -> Request:
+    """Finish what was cut off, then serve events until stopped.
+
+    Ctrl-C or SIGTERM stops gracefully: running calls get their grace, what is open goes on at the
+    next start. A second one ends at once, which is safe.
+    """
+    if log_format not in (None, "text", "json"):
+        raise UsageError(f"--log-format can't be {log_format!r}", hint="it is text or json")
+    no_limit = grace is not None and grace.strip().lower() == "none"
+    return Request(
+        agents=[check_agent_name(name) for name in agents or ()],
+        until_idle_s=None
+        if until_idle is None
+        else duration("--until-idle", until_idle).total_seconds(),
+        overrides=Overrides(
+            grace=None if grace is None or no_limit else duration("--grace", grace),
+            grace_given=grace is not None,
+            concurrency=concurrency,
+        ),
+        lock_wait_s=lock_wait_s(lock_wait),
+        log_format=log_format,
+    )
+
+
+def execute(request: Request, output: Output) -> int:
+    """Run the agents."""
+    project = find_project(output)
+    as_json = (request.log_format or ("json" if output.options.json else "text")) == "json"
+    set_up_logging(output, as_json=as_json, level=level_of(output))
+    program = make_program(
+        project,
+        load_agents(project, request.agents),
+        Teller(),
+        command="agentctl run",
+        lock_wait_s=request.lock_wait_s,
+        overrides=request.overrides,
+    )
+    return run_program(functools.partial(_serve, request, project, program, output), output)
+
+
+async def _serve(
+    request: Request, project: Project, program: Program, output: Output, signals: StopSignals
+) -> int:
+    import asyncio
+
+    asked = asyncio.Event()
+    async with program as engine:
+        signals.serve(asyncio.get_running_loop(), asked)
+        tell_recovered(engine.recovered, every=True)
+        log.info("serving %s; Ctrl-C stops", project.root / "agents")
+        served = await running.serve(engine, stop_asked=asked, idle_within_s=request.until_idle_s)
+    return _tell_end(served, output)
+
+
+def _tell_end(served: running.Served, output: Output) -> int:
+    cut_off, left = served.stopped.cut_off, served.stopped.open
+    calls = "1 call was" if cut_off == 1 else f"{cut_off} calls were"
+    events = "1 event goes" if left == 1 else f"{left} events go"
+    if cut_off or served.asked:
+        log.info("stopped: %s cut off; %s on at the next start", calls, events)
+    if not served.stuck:
+        return 0
+    stuck = ", ".join(str(event) for event in served.stuck[:20])
+    one = len(served.stuck) == 1
+    failure = Failure(
+        1,
+        f"{'an event is' if one else 'events are'} stuck",
+        f"{stuck} stopped at a bug, or no longer does what is on record",
+        f"mend the code, and start again; why: agentctl inspect journal {served.stuck[0].agent}",
+    )
+    write_failure(failure, output)
+    return failure.code

@@ -1,0 +1,65 @@
+"""Values of flags that several commands read alike: durations, arguments as JSON.
+
+Invariant: what doesn't fit is a UsageError that names the flag.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+from agentctl.errors import UsageError
+from agentctl.times import parse_duration
+
+
+def duration(flag: str, text: str) -> timedelta:
+    """Read a flag's duration.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return parse_duration(text)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error.message}", hint=error.hint) from None
+
+
+def lock_wait_s(text: str) -> float:
+    """Read `--lock-wait`."""
+    return duration("--lock-wait", text).total_seconds()
+
+
+def read_text(value: str) -> str:
+    """Read what `--args` names: the text itself, a file, or stdin.
+
+    Raises:
+        UsageError: the file can't be read.
+    """
+    try:
+        if value == "-":
+            return sys.stdin.read()
+        if value.startswith("@"):
+            return Path(value[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"--args: {value} can't be read: {reason}", hint="name a file that is there: @FILE"
+        ) from None
+    return value
+
+
+def read_arguments(value: str, *, objects: bool) -> bytes:
+    """Read `--args` as the bytes of a JSON list, or of an object where those are taken.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    import msgspec
+
+    from agentctl.ops.json_text import read_json
+
+    found = read_json(read_text(value))
+    if isinstance(found, list) or (objects and isinstance(found, dict)):
+        return msgspec.json.encode(found)
+    raise UsageError("--args is no JSON list", hint="write --args '[7]'")

@@ -1,0 +1,35 @@
+"""Where a command looks: from the global flags to a place, a project, a desk.
+
+Never reads a journal and never imports the project's code.
+"""
+
+from __future__ import annotations
+
+from agentctl.cli.output import Output
+from agentctl.ops import places
+from agentctl.project.config import Flags
+from agentctl.project.model import Project
+
+
+def flags_of(output: Output) -> Flags:
+    """What `-C` and `--root` say."""
+    return Flags(project=output.options.project, root=output.options.root)
+
+
+def find_place(output: Output) -> places.Place:
+    """Find where the agents' folders lie.
+
+    Raises:
+        NotFound: there is neither a project nor a root.
+    """
+    return places.find_place(flags_of(output), output.environ)
+
+
+def find_project(output: Output) -> Project:
+    """Find and load the project.
+
+    Raises:
+        NotFound: there is none.
+        ProjectError: it can't be loaded.
+    """
+    return places.find_project(flags_of(output), output.environ)

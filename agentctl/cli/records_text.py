@@ -1,0 +1,114 @@
+"""What a record says, in one line for people: `Bot-1-1 Payments.refund [7]`.
+
+Invariant: any JSON object gives a line; what isn't understood is shown as its JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from agentctl.ops.documents import SeenRecord
+from agentctl.times import to_rfc3339
+
+_LAST_INSTANT_US: Final = 253_402_300_799_999_999  # the year 9999
+
+
+def row(record: SeenRecord) -> tuple[str, str, str, str, str]:
+    """Line, time, event, kind and what; `-` for what a record doesn't have."""
+    return (
+        str(record.line),
+        record.at or "-",
+        record.event or "-",
+        record.kind,
+        what(record) or "-",
+    )
+
+
+def what(record: SeenRecord) -> str:
+    """What the record says beside its kind, event and time."""
+    fields = msgspec.json.decode(record.record)
+    if not isinstance(fields, dict):
+        return str(fields)
+    try:
+        told = _WHAT[record.kind](fields)
+    except (KeyError, TypeError, ValueError, AttributeError):  # of another version, or edited
+        told = bytes(record.record).decode()
+    return " ".join(part for part in (record.key, told) if part)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _asked(fields: Mapping[str, Any]) -> str:
+    parts = [_json(fields["args"])] if "args" in fields else []
+    parts += [f"{name}={_json(value)}" for name, value in fields.get("kwargs", {}).items()]
+    return " ".join(parts)
+
+
+def _until(instant_us: object) -> str:
+    if isinstance(instant_us, int) and 0 <= instant_us <= _LAST_INSTANT_US:
+        return to_rfc3339(instant_us)
+    return str(instant_us)
+
+
+def _header(fields: Mapping[str, Any]) -> str:
+    cut = f"; cut off: {fields['cut']}" if fields.get("cut") else ""
+    return f"format {fields['journal']}, next event {fields['next']}{cut}"
+
+
+def _call(fields: Mapping[str, Any]) -> str:
+    if fields["fn"] == "timer":
+        return f"timer until {_until(fields['until'])}"
+    once = " (not repeated)" if fields.get("repeat") is False else ""
+    return f"{fields['fn']} {_asked(fields)}".rstrip() + once
+
+
+def _error(fields: Mapping[str, Any]) -> str:
+    said = fields.get("text") or ", ".join(str(arg) for arg in fields.get("args") or ())
+    return f"{fields['type']}: {said}" if said else str(fields["type"])
+
+
+def _bug(fields: Mapping[str, Any]) -> str:
+    where = f" ({fields['line']})" if fields.get("line") else ""
+    return f"{'diverged: ' if fields.get('divergence') else ''}{fields['text']}{where}"
+
+
+def _done(fields: Mapping[str, Any]) -> str:
+    state = f", state {_json(fields['state'])}" if "state" in fields else ""
+    return _json(fields.get("value")) + state
+
+
+def _requeued(fields: Mapping[str, Any]) -> str:
+    return f"as event {fields['fresh']}" if fields.get("fresh") else ""
+
+
+def _nothing(_: Mapping[str, Any]) -> str:
+    return ""
+
+
+_WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
+    "journal": _header,
+    "event": lambda fields: f"{fields['handler']} {_asked(fields)}",
+    "start": _nothing,
+    "call": _call,
+    "ok": lambda fields: _json(fields.get("value")),
+    "error": _error,
+    "fired": _nothing,
+    "dropped": _nothing,
+    "parked": _nothing,
+    "again": lambda fields: "alone" if fields.get("alone") else "",
+    "bug": _bug,
+    "done": _done,
+    "failed": _error,
+    "aside": lambda fields: f"{fields['handler']}, after {fields['starts']} starts",
+    "requeued": _requeued,
+    "drop": lambda fields: str(fields["reason"]),
+    "state": lambda fields: _json(fields["state"]),
+    "outcome": lambda fields: f"{fields['status']}: {fields['handler']}, key {fields['key']}",
+    "stopping": lambda fields: f"{fields['stopping']} open",
+    "stop": lambda fields: f"{fields['stop']} open",
+}

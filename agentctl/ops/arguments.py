@@ -1,0 +1,167 @@
+"""Arguments as people type them, to JSON by the handler's annotations.
+
+For a `str` the text stands as it is. For anything else it is JSON; text that isn't what the
+annotation takes is tried as a JSON string, so that `2026-03-15` passes for a date without quotes.
+
+Invariant: what passes fits the handler; nothing else does. Never runs the handler.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from agentctl.errors import BadArguments, NotFound, NotRecordable, UsageError
+from agentctl.nearest import nearest_hint
+from agentctl.ops.json_text import read_json
+from agentctl.sdk.agent import Agent, spec_of
+from agentctl.sdk.signature import CallSignature
+from agentctl.values import PLAIN, Codec, codec
+
+_NAMED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL | re.ASCII)
+_BY_POSITION: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.VAR_POSITIONAL,
+)
+_BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments as JSON values."""
+
+    args: Sequence[object] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+
+
+def handler_signature(cls: type[Agent], handler: str) -> CallSignature:
+    """Find a handler's signature.
+
+    Raises:
+        NotFound: the agent has no such handler; with the nearest.
+    """
+    handlers = spec_of(cls).handlers
+    if handler not in handlers:
+        raise NotFound(
+            f"{cls.__name__} has no handler {handler!r}",
+            hint=nearest_hint(handler, handlers, "handlers"),
+        )
+    return handlers[handler].signature
+
+
+def from_words(signature: CallSignature, words: Sequence[str]) -> Arguments:
+    """Turn words into arguments, `name=value` into one that goes by its name.
+
+    Raises:
+        BadArguments: they don't fit the handler.
+    """
+    by_name = {p.name: signature.codecs[p.name] for p in signature.parameters if p.kind in _BY_NAME}
+    extra = [p for p in signature.parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
+    by_position = _positions(signature)
+    args: list[object] = []
+    kwargs: dict[str, object] = {}
+    for word in words:
+        _check_text(word)
+        found = _NAMED.fullmatch(word)
+        if found and (found[1] in by_name or extra):
+            name, text = found[1], found[2]
+            if name in kwargs:
+                raise BadArguments(f"the argument {name} is given twice", hint=_takes(signature))
+            taken = by_name.get(name) or signature.codecs[extra[0].name]
+            kwargs[name] = _value(signature, name, text, taken)
+        else:
+            name, taken = next(by_position, (f"number {len(args) + 1}", PLAIN))
+            args.append(_value(signature, name, word, taken))
+    return _fitting(signature, args, kwargs)
+
+
+def from_json(signature: CallSignature, text: str) -> Arguments:
+    """Turn a JSON list (by position) or object (by name) into arguments.
+
+    Raises:
+        BadArguments: they don't fit the handler, or it is neither.
+    """
+    values = read_json(text)
+    if isinstance(values, dict):
+        return _fitting(signature, [], values)
+    if not isinstance(values, list):
+        raise BadArguments(
+            "--args is neither a JSON list nor an object",
+            hint="""write --args '[7]' or --args '{"order_id": 7}'""",
+        )
+    return _fitting(signature, values, {})
+
+
+def _fitting(
+    signature: CallSignature, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Arguments:
+    signature.bind(args, kwargs)
+    for (name, taken), value in zip(_positions(signature), args, strict=False):
+        _check(signature, name, value, taken)
+    for name, value in kwargs.items():
+        if name in signature.codecs:
+            _check(signature, name, value, signature.codecs[name])
+    return Arguments(args, kwargs)
+
+
+def _positions(signature: CallSignature) -> Iterator[tuple[str, Codec[Any]]]:
+    for parameter in signature.parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            while True:
+                yield parameter.name, signature.codecs[parameter.name]
+        if parameter.kind in _BY_POSITION:
+            yield parameter.name, signature.codecs[parameter.name]
+
+
+def _value(signature: CallSignature, name: str, text: str, taken: Codec[Any]) -> object:
+    if taken is codec(str):
+        return text
+    try:
+        value: object = msgspec.json.decode(text.encode())
+    except (ValueError, RecursionError):
+        if taken is PLAIN or not _takes_value(taken, text):
+            raise _unfit(
+                signature, name, f"{text[:80]!r} is no JSON", "a text needs quotes: '\"…\"'"
+            ) from None
+        return text
+    if not _takes_value(taken, value) and _takes_value(taken, text):
+        return text
+    return value
+
+
+def _takes_value(taken: Codec[Any], value: object) -> bool:
+    try:
+        taken.decode(msgspec.json.encode(value))
+    except NotRecordable:
+        return False
+    return True
+
+
+def _check(signature: CallSignature, name: str, value: object, taken: Codec[Any]) -> None:
+    try:
+        taken.decode(msgspec.json.encode(value))
+    except NotRecordable as error:
+        raise _unfit(signature, name, error.message, _takes(signature)) from None
+
+
+def _check_text(word: str) -> None:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"{word!a} is no text in this terminal's encoding", hint="write it as UTF-8"
+        ) from None
+
+
+def _unfit(signature: CallSignature, name: str, problem: str, hint: str) -> BadArguments:
+    return BadArguments(f"{signature.title}, argument {name}: {problem}", hint=hint)
+
+
+def _takes(signature: CallSignature) -> str:
+    return f"call it as {signature.shown}"

@@ -1,0 +1,91 @@
+"""Loads a project's agents and makes the program that runs them.
+
+Invariant: all code that a command needs is loaded before any folder is opened, so that a mistake
+in it changes nothing. Never runs a handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeAlias, cast
+
+from agentctl import hosting
+from agentctl.engines.port import Engine, Listener
+from agentctl.errors import NotFound
+from agentctl.project.loading import LoadedAgent, load_agent
+from agentctl.project.model import Project
+from agentctl.sdk.capability import Capability
+from agentctl.sdk.settings import AgentSettings
+
+Program: TypeAlias = AbstractAsyncContextManager[Engine, None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overrides:
+    """Settings that the command line puts in the place of the project's.
+
+    Attributes:
+        grace: with `grace_given`; None waits for running calls.
+    """
+
+    grace: timedelta | None = None
+    grace_given: bool = False
+    concurrency: int | None = None
+
+    def on(self, settings: AgentSettings) -> AgentSettings:
+        """Apply them."""
+        if self.grace_given:
+            settings = replace(settings, grace=self.grace)
+        if self.concurrency is not None:
+            settings = replace(settings, concurrency=self.concurrency)
+        return settings
+
+
+def load_agents(project: Project, names: Sequence[str]) -> Sequence[LoadedAgent]:
+    """Load these agents, or all that the project has.
+
+    Raises:
+        NotFound: there is no such agent, or none at all.
+        ProjectError: the code of one can't be loaded.
+    """
+    if not names and not project.agents:
+        raise NotFound(
+            f"{project.file.path} has no agents",
+            hint='add one: [agents.Bot] with class = "module:Bot"',
+        )
+    for name in names:
+        project.agent(name)
+    wanted = dict.fromkeys(names) if names else project.agents
+    return [load_agent(project, name) for name in wanted]
+
+
+def make_program(
+    project: Project,
+    agents: Sequence[LoadedAgent],
+    listener: Listener,
+    *,
+    command: str,
+    lock_wait_s: float,
+    overrides: Overrides | None = None,
+) -> Program:
+    """Make the program that runs these agents; entering it recovers them."""
+    chosen = overrides or Overrides()
+    bindings = [
+        hosting.bind(
+            one.cls,
+            settings=chosen.on(one.settings),
+            deny=one.deny,
+            **cast("dict[str, Capability]", dict(one.capabilities)),
+        )
+        for one in agents
+    ]
+    return hosting.Host(
+        *bindings,
+        root=project.root,
+        listener=listener,
+        command=command,
+        lock_wait_s=lock_wait_s,
+    )
