@@ -70,7 +70,7 @@ def _run(words: Sequence[str], output: Output) -> int:
     module = command_module(command)
     from agentctl.cli.parsing import parse
 
-    request = parse(module.parse, rest, command)
+    request = parse(module, rest, command)
     code: int = module.execute(request, output)
     return code
 

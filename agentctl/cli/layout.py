@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
-COLUMN: Final = 32
+COLUMN: Final = 38
 _LEAST_TEXT: Final = 20
 
 

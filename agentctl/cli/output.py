@@ -95,7 +95,7 @@ class Output:
         """Send to stderr what the user's code prints, its child processes too."""
         self._stdout.flush()
         kept, real = None, sys.stdout
-        if real is not None and real is sys.__stdout__ and _number(real) == _STDOUT:
+        if real is sys.__stdout__ and _number(self._stdout) == _STDOUT:
             kept = os.dup(_STDOUT)
             os.dup2(_STDERR, _STDOUT)
         sys.stdout = self._stderr

@@ -7,7 +7,7 @@ Every option also has an environment variable, AGENTCTL_ and its name. Never run
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -18,19 +18,26 @@ from agentctl.cli.table import Command
 from agentctl.errors import UsageError
 
 
-def parse(function: Callable[..., Any], words: Sequence[str], command: Command) -> Any:
-    """Read a command's words as its `parse` function declares them.
+def parse(module: Any, words: Sequence[str], command: Command) -> Any:
+    """Read a command's words as its module's `parse` declares them.
+
+    `VALUE_IF_BARE` in the module gives options that may stand without a value the one they mean.
 
     Raises:
         UsageError: they don't fit.
     """
-    made = typer_command(function)
+    made = typer_command(module.parse)
+    given = _filled_in(words, getattr(module, "VALUE_IF_BARE", {}))
     try:
-        return made.main(
-            args=list(words), prog_name=f"agentctl {command.name}", standalone_mode=False
-        )
+        return made.main(args=given, prog_name=f"agentctl {command.name}", standalone_mode=False)
     except TyperException as error:
         raise _usage_error(error, words, command) from None
+
+
+def _filled_in(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    end = words.index("--") if "--" in words else len(words)
+    filled = [f"{word}={values[word]}" if word in values else word for word in words[:end]]
+    return [*filled, *words[end:]]
 
 
 def typer_command(function: Callable[..., Any]) -> Any:

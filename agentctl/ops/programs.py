@@ -7,10 +7,10 @@ in it changes nothing. Never runs a handler.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeAlias, cast
+from types import TracebackType
+from typing import Protocol, cast
 
 from agentctl import hosting
 from agentctl.engines.port import Engine, Listener
@@ -20,7 +20,23 @@ from agentctl.project.model import Project
 from agentctl.sdk.capability import Capability
 from agentctl.sdk.settings import AgentSettings
 
-Program: TypeAlias = AbstractAsyncContextManager[Engine, None]
+
+class Program(Engine, Protocol):
+    """An engine to be entered: entering recovers, leaving stops gracefully."""
+
+    async def __aenter__(self) -> Engine:
+        """Take the folders' locks and recover."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        """Stop gracefully."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

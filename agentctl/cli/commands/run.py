@@ -31,6 +31,9 @@ EXAMPLES = (
     ("agentctl run --until-idle=10s", "the same, and wait for what is due within 10 seconds"),
 )
 
+# A flag's value belongs behind its `=`: `--until-idle Bot` runs Bot.
+VALUE_IF_BARE = {"--until-idle": "0s"}
+
 
 @dataclass(frozen=True)
 class Request:
