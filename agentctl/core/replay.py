@@ -7,30 +7,12 @@ two differ it makes a `Difference`, which stops the event; it is never raised in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import msgspec
+from msgspec import Raw, UnsetType
 
 from agentctl.core.history import EventHistory
 from agentctl.records import CallRecord
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the handler asks for, as it would be recorded."""
-
-    path: str
-    fn: str
-    args: bytes | None = None
-    kwargs: bytes | None = None
-    digest: str | None = None
-    until_us: int | None = None
-    match: Literal["arguments", "name"] = "arguments"
-
-    def __str__(self) -> str:
-        if self.until_us is not None:
-            return f"{self.fn} until {self.until_us}"
-        return f"{self.fn}({_shown(self.args, self.kwargs, self.digest)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +32,23 @@ class Replay:
         self._asked: set[str] = set()
         self.undelivered = len(history.deliveries)
 
-    def match(self, asked: Asked) -> CallRecord | Difference | None:
-        """Find what is on record for a call; None: nothing is, it is new."""
-        recorded = self._history.calls.get(asked.path)
+    def match(
+        self, path: str, asked: CallRecord, *, by_name: bool = False
+    ) -> CallRecord | Difference | None:
+        """Find what is on record for a call; None: nothing is, it is new.
+
+        Args:
+            path: its place in the event.
+            asked: the call as it would be recorded now.
+            by_name: compare only what is called, not the arguments.
+        """
+        recorded = self._history.calls.get(path)
         if recorded is None:
-            if self.undelivered:
-                return Difference(asked.path, "nothing", str(asked))
-            return None
-        self._asked.add(asked.path)
-        if _same(recorded, asked):
+            return Difference(path, "nothing", describe(asked)) if self.undelivered else None
+        self._asked.add(path)
+        if _same(recorded, asked, by_name=by_name):
             return recorded
-        return Difference(asked.path, describe(recorded), str(asked))
+        return Difference(path, describe(recorded), describe(asked))
 
     def left_over(self, still_open: frozenset[str]) -> Difference | None:
         """Find what is on record and wasn't asked for, once all is delivered."""
@@ -74,34 +62,31 @@ class Replay:
         return None
 
 
-def _same(recorded: CallRecord, asked: Asked) -> bool:
-    if recorded.fn != asked.fn:
+def _same(recorded: CallRecord, asked: CallRecord, *, by_name: bool) -> bool:
+    if recorded.fn != asked.fn or recorded.until != asked.until:
         return False
-    if asked.until_us is not None:
-        return recorded.until == asked.until_us
-    if asked.match == "name":
+    if by_name:
         return True
     if asked.digest is not None or recorded.digest is not None:
         return recorded.digest == asked.digest
     return _same_json(recorded.args, asked.args) and _same_json(recorded.kwargs, asked.kwargs)
 
 
-def _same_json(recorded: object, asked: bytes | None) -> bool:
-    raw = bytes(recorded) if isinstance(recorded, msgspec.Raw) else None
-    if raw == asked:
-        return True
-    if raw is None or asked is None:
-        return False
+def _same_json(recorded: Raw | UnsetType, asked: Raw | UnsetType) -> bool:
+    if not isinstance(recorded, Raw) or not isinstance(asked, Raw):
+        return recorded is asked
     # Another order of a mapping's keys is the same value.
-    return bool(msgspec.json.decode(raw) == msgspec.json.decode(asked))
+    return bytes(recorded) == bytes(asked) or bool(
+        msgspec.json.decode(recorded) == msgspec.json.decode(asked)
+    )
 
 
 def describe(call: CallRecord) -> str:
     """Write a recorded call for people: `Payments.refund(7)`."""
     if call.until is not None:
         return f"{call.fn} until {call.until}"
-    args = bytes(call.args) if isinstance(call.args, msgspec.Raw) else None
-    kwargs = bytes(call.kwargs) if isinstance(call.kwargs, msgspec.Raw) else None
+    args = bytes(call.args) if isinstance(call.args, Raw) else None
+    kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
     return f"{call.fn}({_shown(args, kwargs, call.digest)})"
 
 

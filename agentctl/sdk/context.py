@@ -9,10 +9,11 @@ import contextvars
 import random as _random
 import uuid
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Struct
 
 from agentctl.errors import AgentctlError, UsageError
 from agentctl.sdk.branch import BRANCH
@@ -24,8 +25,7 @@ from agentctl.times import Clock, to_datetime
 Zone: TypeAlias = str | tzinfo
 
 
-@dataclass(frozen=True, slots=True)
-class CallContext:
+class CallContext(Struct, frozen=True):
     """What a capability's code can ask about the call that it serves."""
 
     key: str

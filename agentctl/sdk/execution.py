@@ -7,15 +7,15 @@ The loop *submits* what the handler asks for and *drops* what nobody waits for a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from agentctl.sdk.capability import MethodSpec
 
 
-@dataclass(frozen=True, slots=True)
-class CallOp:
+class CallOp(Struct, frozen=True):
     """A capability call.
 
     Attributes:
@@ -35,8 +35,7 @@ class CallOp:
     denied: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TimerOp:
+class TimerOp(Struct, frozen=True, gc=False):
     """A wait for time.
 
     Attributes:
@@ -51,22 +50,19 @@ class TimerOp:
 Op: TypeAlias = CallOp | TimerOp
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A call returned this value, as read back from the record."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A call raised this error, as read back from the record."""
 
     error: Exception
 
 
-@dataclass(frozen=True, slots=True)
-class Fired:
+class Fired(Struct, frozen=True, gc=False):
     """A timer's end."""
 
 

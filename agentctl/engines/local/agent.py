@@ -210,9 +210,9 @@ class AgentRuntime:
         """Put a turn's batch on record."""
         self._committer.append(bodies)
 
-    def when_durable(self, callback: Callable[[], None]) -> None:
+    def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:
         """Run `callback` once everything appended so far is durable."""
-        self._committer.when_durable(callback)
+        self._committer.when_durable(callback, now=now)
 
     def durable_soon(self) -> None:
         """See to it that what was appended is durable within 10 ms."""
@@ -261,7 +261,7 @@ class AgentRuntime:
         if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
             self._states[accepted.of] = _members(record.state)
         self._release(number)
-        self._committer.when_durable(lambda: self._tell(number, end))
+        self._committer.when_durable(lambda: self._tell(number, end), now=True)
 
     def _release(self, number: int) -> None:
         self.runs.pop(number, None)

@@ -10,10 +10,9 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from agentctl.errors import AgentctlError, NotRecordable
 from agentctl.records import ErrorRecord, OkRecord
@@ -35,8 +34,7 @@ class BoundMethod:
         self.options = merged_options(interface_options, options_of(fn))
 
 
-@dataclass(frozen=True, slots=True)
-class CallRun:
+class CallRun(Struct, frozen=True):
     """One call about to be made."""
 
     op: CallOp
@@ -46,7 +44,30 @@ class CallRun:
     entered: Callable[[], None]
 
 
-async def run_call(run: CallRun) -> tuple[OkRecord | ErrorRecord, Outcome]:
+class Made(Struct, frozen=True):
+    """What came of a call.
+
+    Attributes:
+        outcome: as the handler sees it.
+        value: the result as recorded; None where there is an error.
+        error: the error as recorded.
+    """
+
+    outcome: Outcome
+    value: bytes | None = None
+    error: RecordedError | None = None
+
+    def record(self, call: str, at_us: int) -> OkRecord | ErrorRecord:
+        """What goes on record."""
+        error = self.error
+        if error is None:
+            assert self.value is not None
+            return OkRecord(call, Raw(self.value), at=at_us)
+        args = None if error.args is None else Raw(error.args)
+        return ErrorRecord(call, error.type, args, error.text, at=at_us)
+
+
+async def run_call(run: CallRun) -> Made:
     """Run the code; what it raises is an outcome too, unless it is the program's end.
 
     Raises:
@@ -56,25 +77,22 @@ async def run_call(run: CallRun) -> tuple[OkRecord | ErrorRecord, Outcome]:
     token = CALL.set(run.context)
     try:
         args, kwargs = run.op.method.signature.decode(run.op.args, run.op.kwargs)
-        value = await _limited(run, args, kwargs)
+        timeout_us = run.method.options.timeout_us
+        if timeout_us is None:
+            value = await _entered(run, args, kwargs)
+        else:
+            async with asyncio.timeout(timeout_us / SECOND_US):
+                value = await _entered(run, args, kwargs)
     except Exception as error:  # noqa: BLE001 - the handler gets it
-        return error_outcome(encode_error(error))
+        return failed(error)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        return error_outcome(encode_error(error))
+        return failed(error)
     finally:
         CALL.reset(token)
-    return _ok_outcome(run.op, value)
-
-
-async def _limited(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    timeout_us = run.method.options.timeout_us
-    if timeout_us is None:
-        return await _entered(run, args, kwargs)
-    async with asyncio.timeout(timeout_us / SECOND_US):
-        return await _entered(run, args, kwargs)
+    return _succeeded(run.op, value)
 
 
 def _entered(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Awaitable[Any]:
@@ -87,22 +105,20 @@ def _entered(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Awaitable
     return loop.run_in_executor(run.threads(), lambda: ctx.run(fn, *args, **kwargs))
 
 
-def _ok_outcome(op: CallOp, value: object) -> tuple[OkRecord | ErrorRecord, Outcome]:
+def _succeeded(op: CallOp, value: object) -> Made:
     codec = op.method.signature.result
     try:
         raw = codec.encode(value)
     except NotRecordable as error:
         # The call was made, and the record says so; the handler gets why its result is lost.
-        refused = NotRecordable(f"{op.method.fn} returned {error.message}", path=error.path)
-        return error_outcome(encode_error(refused))
-    return OkRecord("", Raw(raw)), Result(codec.decode(raw))
+        return failed(NotRecordable(f"{op.method.fn} returned {error.message}", path=error.path))
+    return Made(Result(codec.decode(raw)), raw)
 
 
-def error_outcome(recorded: RecordedError) -> tuple[ErrorRecord, Outcome]:
-    """An error as a record without its call, and as the handler sees it."""
-    args = None if recorded.args is None else Raw(recorded.args)
-    record = ErrorRecord("", recorded.type, args, recorded.text)
-    return record, Failure(decode_error(recorded))
+def failed(error: BaseException) -> Made:
+    """What came of a call that raised."""
+    recorded = encode_error(error)
+    return Made(Failure(decode_error(recorded)), error=recorded)
 
 
 def outcome_of(record: OkRecord | ErrorRecord, op: CallOp) -> Outcome:

@@ -50,10 +50,18 @@ class Committer:
         if audit and self._audits:
             self._audit.append((self._written, audit))
 
-    def when_durable(self, callback: Callback) -> None:
-        """Run `callback` on the loop once everything appended so far is durable."""
+    def when_durable(self, callback: Callback, *, now: bool = False) -> None:
+        """Run `callback` on the loop once everything appended so far is durable.
+
+        Args:
+            now: if one event is at work alone, sync right here: nothing else would share it.
+        """
         self._waiting.append((self._written, callback))
-        if self._scheduled is None and not self._syncing:
+        if self._scheduled is not None or self._syncing:
+            return
+        if now and self._alone():
+            self._sync()
+        else:
             self._scheduled = self._loop.call_soon(self._guard, self._sync)
 
     def soon(self) -> None:

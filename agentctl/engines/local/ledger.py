@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import msgspec
 from msgspec import UNSET, Raw
 
 from agentctl.core.history import EventHistory
-from agentctl.core.replay import Asked, Difference, Replay
+from agentctl.core.replay import Difference, Replay
 from agentctl.engines.local.timers import Timer
 from agentctl.records import CallRecord, DroppedRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
@@ -47,6 +46,7 @@ class Ledger:
     def __init__(self, history: EventHistory, options: Callable[[CallOp], CallOptions]) -> None:
         self._history = history
         self._options = options
+        self._event = f"{history.number}-"
         self.open: dict[str, OpenOp] = {}
         self.replay = Replay(history) if history.calls else None
         self.difference: Difference | None = None
@@ -58,18 +58,23 @@ class Ledger:
         """Match what the handler asks for with the record, or note it for the batch."""
         if self.difference is not None:
             return
-        asked = self._asked(op)
-        found = self.replay.match(asked) if self.replay is not None else None
-        if isinstance(found, Difference):
-            self.difference = found
-            return
+        if isinstance(op, CallOp):
+            options = self._options(op)
+            asked, by_name = self._call(op, options, now_us), options.match == "name"
+        else:
+            asked, by_name = self._timer(op, now_us), False
+        found = None
+        if self.replay is not None:
+            found = self.replay.match(op.path, asked, by_name=by_name)
+            if isinstance(found, Difference):
+                self.difference = found
+                return
         opened = self.open[op.path] = OpenOp(op, found, now_us)
-        is_call = isinstance(op, CallOp)
-        self.calls += is_call
-        if is_call:
+        if isinstance(op, CallOp):
+            self.calls += 1
             self._launch.append(opened)
         if found is None:
-            self.note(self._call_record(op, asked, now_us))
+            self.note(asked)
 
     def drop(self, path: str) -> OpenOp | None:
         """Close what nobody waits for any more (R9); returns it if it was open."""
@@ -109,33 +114,21 @@ class Ledger:
 
     def call_id(self, path: str) -> str:
         """A call's key as records have it: `17-1.3`."""
-        return f"{self._history.number}-{path}"
+        return self._event + path
 
-    def _asked(self, op: Op) -> Asked:
-        if isinstance(op, TimerOp):
-            return Asked(op.path, "timer", until_us=op.until_us)
-        options = self._options(op)
+    def _timer(self, op: TimerOp, now_us: int) -> CallRecord:
+        return CallRecord(self.call_id(op.path), "timer", until=op.until_us, at=now_us)
+
+    def _call(self, op: CallOp, options: CallOptions, now_us: int) -> CallRecord:
+        call, fn = self.call_id(op.path), op.method.fn
         if options.record == "digest":
             whole = digest(op.args + (op.kwargs or b""))
-            return Asked(op.path, op.method.fn, digest=whole, match=options.match)
-        return Asked(op.path, op.method.fn, op.args, op.kwargs, match=options.match)
-
-    def _call_record(self, op: Op, asked: Asked, now_us: int) -> CallRecord:
-        call = self.call_id(op.path)
-        if isinstance(op, TimerOp):
-            return CallRecord(call, "timer", until=op.until_us, at=now_us)
+            return CallRecord(call, fn, digest=whole, repeat=options.repeat, at=now_us)
         return CallRecord(
             call,
-            asked.fn,
-            args=UNSET if asked.args is None else Raw(asked.args),
-            kwargs=UNSET if asked.kwargs is None else Raw(asked.kwargs),
-            digest=asked.digest,
-            repeat=self._options(op).repeat,
+            fn,
+            args=Raw(op.args),
+            kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
+            repeat=options.repeat,
             at=now_us,
         )
-
-
-def stamped(record: Record, **members: object) -> Record:
-    """A record with its call and its time filled in."""
-    made: Record = msgspec.structs.replace(record, **members)
-    return made

@@ -94,21 +94,11 @@ class ProgramCore:
         self.loop.call_soon(self.guard, callback)
 
     def spawn(self, coro: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a capability's code in a task; what ends the program in it ends the program."""
-        task = self.loop.create_task(self._guarded(coro))
+        """Run a capability's code in a task, which a stop waits for or cuts off."""
+        task = self.loop.create_task(coro)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
-
-    async def _guarded(self, coro: Coroutine[Any, Any, None]) -> None:
-        try:
-            await coro
-        except asyncio.CancelledError:
-            return  # the call was dropped, and that is on record
-        except BaseException as error:
-            self.die(error)
-            if isinstance(error, SystemExit | KeyboardInterrupt):
-                raise
 
     def die(self, error: BaseException) -> None:
         """Let nothing go on, and tell whoever waits."""

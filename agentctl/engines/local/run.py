@@ -8,6 +8,7 @@ does makes it write while user code is on the stack.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,8 +18,8 @@ from agentctl.core.history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
 from agentctl.engines.local import endings
-from agentctl.engines.local.calls import CallRun, error_outcome, outcome_of, run_call
-from agentctl.engines.local.ledger import Ledger, OpenOp, stamped
+from agentctl.engines.local.calls import CallRun, Made, failed, outcome_of, run_call
+from agentctl.engines.local.ledger import Ledger, OpenOp
 from agentctl.engines.local.site import Site
 from agentctl.errors import AgentctlError, Denied, UnknownOutcome
 from agentctl.records import (
@@ -34,7 +35,6 @@ from agentctl.sdk.context import CallContext
 from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, TimerOp
 from agentctl.sdk.loop import HandlerLoop, new_loop
 from agentctl.times import SECOND_US
-from agentctl.values import encode_error
 
 SLOW_TURN_S: Final = 1.0
 
@@ -63,6 +63,7 @@ class EventRun:
         self._obj: Any = None
         self._state: dict[str, bytes] = {}
         self._cancelled_rest = False
+        self._key_begins = site.key(history.accepted, "")
 
     # -- what the handler's loop asks (the port)
 
@@ -223,7 +224,7 @@ class EventRun:
                 self._arm(opened)
         launch = ledger.take_launch()
         if launch:
-            site.when_durable(lambda: self._launch_all(launch))
+            site.when_durable(lambda: self._launch_all(launch), now=True)
         elif not ledger.calls:
             site.parked(self.number)
         else:
@@ -280,10 +281,10 @@ class EventRun:
         assert isinstance(op, CallOp)
         refused = self._refused(opened, op)
         if refused is not None:
-            record, outcome = error_outcome(encode_error(refused))
-            program.soon(lambda: self._ended(opened, record, outcome))
+            made = failed(refused)
+            program.soon(lambda: self._ended(opened, made))
             return
-        key = self.site.key(self.accepted, op.path)
+        key = self._key_begins + op.path
         run = CallRun(
             op,
             self.site.method(op),
@@ -308,26 +309,33 @@ class EventRun:
 
     def _entered(self, key: str, op: CallOp) -> None:
         self.site.program.listener.called(key, op.method.fn)
-        self.site.program.soon(lambda: self.site.entered(self.number))
+        self.site.entered(self.number)
 
     async def _call(self, opened: OpenOp, run: CallRun) -> None:
-        record, outcome = await run_call(run)
-        self.site.program.soon(lambda: self._ended(opened, record, outcome))
+        try:
+            made = await run_call(run)
+        except asyncio.CancelledError:
+            return  # the call was dropped, and that is on record
+        except BaseException as error:
+            self.site.program.die(error)
+            if isinstance(error, SystemExit | KeyboardInterrupt):
+                raise
+            return
+        # A turn never runs within a task: interpreters from 3.14 on refuse to nest them.
+        self.site.program.soon(lambda: self._ended(opened, made))
 
-    def _ended(self, opened: OpenOp, record: OkRecord | ErrorRecord, outcome: Outcome) -> None:
+    def _ended(self, opened: OpenOp, made: Made) -> None:
         path = opened.op.path
         if self.is_over or self._ledger.open.get(path) is not opened:
             return  # dropped meanwhile: nobody waits for it
         self._ledger.take(path)
         at_us = self.site.program.now_us(self._loop.now_us)
-        call = self._ledger.call_id(path)
-        kind = "ok" if isinstance(record, OkRecord) else "error"
-        self.site.append(stamped(record, **{kind: call, "at": at_us}))
+        self.site.append(made.record(self._ledger.call_id(path), at_us))
         # Crash here: the result is on record; replay gives it without the call.
         if self.site.program.stopping:
             return
         self.site.progressed(self.number)
-        self._deliver(path, outcome, at_us)
+        self._deliver(path, made.outcome, at_us)
         self._settle()
 
     # -- coming to rest

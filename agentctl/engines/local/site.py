@@ -54,7 +54,11 @@ class Program(Protocol):
         ...
 
     def spawn(self, coro: Coroutine[Any, Any, None]) -> Any:
-        """Run a capability's code in a task; what ends the program in it ends the program."""
+        """Run a capability's code in a task, which a stop waits for or cuts off."""
+        ...
+
+    def die(self, error: BaseException) -> None:
+        """Let nothing go on: the program is dying of this."""
         ...
 
     def threads(self) -> ThreadPoolExecutor:
@@ -121,8 +125,12 @@ class Site(Protocol):
         """Put a turn's batch on record."""
         ...
 
-    def when_durable(self, callback: Callable[[], None]) -> None:
-        """Run `callback` once everything appended so far is durable."""
+    def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:
+        """Run `callback` once everything appended so far is durable.
+
+        Args:
+            now: if the event is the only one at work, sync at once, not with the loop's next round.
+        """
         ...
 
     def durable_soon(self) -> None:
