@@ -1,0 +1,165 @@
+"""The examples of the documentation, taken out of its pages and run as a reader would.
+
+A page is worked through from top to bottom in one empty folder. Its fenced blocks are:
+
+    python, toml   a file: the first line is a comment with its path; it is written as it stands
+    console        commands behind `$ `, run one after another in one shell; what is shown behind
+                   each is all that it prints, on stdout and stderr together
+    sh             commands for a checkout; only their syntax and the files they name are checked
+    json           JSON, a value a line; read only
+    text           forms and drawings; nothing to run
+
+Any other word is an error, so that no example goes unrun. In what a command prints, times, random
+parts, checksums and paths of the test's folder differ from run to run and are replaced before it
+is compared; `…` in the page stands for the rest of a line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", *sorted(f"docs/{p.name}" for p in (REPOSITORY / "docs").glob("*.md")))
+LANGUAGES = frozenset({"python", "toml", "console", "sh", "json", "text"})
+
+_FENCE = re.compile(r"^```(?P<language>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"# (?P<path>[\w./-]+\.(?:py|toml))\n")
+_END = "-- end of what it printed --"
+# What `agentctl new` says to try next: the same each time, and told once where it matters.
+_NEXT = re.compile(r"^made \S+: \d+ files\. Next:\n(?:  .*\n)*", re.MULTILINE)
+_DIFFERING = (
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "<time>"),
+    (re.compile(r"\b1[6-9]\d{14}\b"), "<microseconds>"),
+    (re.compile(r'"crc":"[0-9a-f]{8}"'), '"crc":"<8>"'),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "<32>"),
+    (re.compile(r"\b[0-9a-f]{16}\b"), "<16>"),
+    (re.compile(r"in \d+\.\d\ds"), "in <s>"),
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, with the line on which it begins."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}, line {self.line}"
+
+
+def blocks_of(page: str) -> list[Block]:
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    return [
+        Block(page, text[: found.start()].count("\n") + 1, found["language"], found["text"])
+        for found in _FENCE.finditer(text)
+    ]
+
+
+def file_of(block: Block) -> tuple[str, str]:
+    """The path that a block of code names in its first line, and what it holds behind that."""
+    named = _NAMED.match(block.text)
+    assert named, f"{block}: the first line doesn't name its file"
+    return named["path"], block.text[named.end() :]
+
+
+@dataclass
+class Transcript:
+    """A console block as commands, each with what it shows."""
+
+    commands: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+
+def transcript_of(block: Block) -> Transcript:
+    found = Transcript()
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            found.commands.append(line[2:])
+            found.shown.append("")
+        else:
+            assert found.commands, f"{block}: it shows something before any command"
+            found.shown[-1] += f"{line}\n"
+    return found
+
+
+def settled(text: str, folder: Path) -> str:
+    """A printed text without what differs from run to run."""
+    text = _NEXT.sub("", text.replace(str(folder.resolve()), "/home/ana"))
+    for pattern, name in _DIFFERING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether what was printed is what the page shows; `…` is the rest of a line."""
+    pattern = "[^\n]*".join(re.escape(part) for part in shown.split("…"))
+    return re.fullmatch(pattern, printed) is not None
+
+
+class Reader:
+    """Somebody who follows a page: one folder, one shell that stays where it was."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.here = folder
+        self._bin = folder.parent / "bin"
+        self._bin.mkdir(exist_ok=True)
+        self._wrap("agentctl", "-m agentctl")
+        self._wrap("python", "")
+
+    def _wrap(self, name: str, words: str) -> None:
+        path = self._bin / name
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', encoding="utf-8")
+        path.chmod(0o755)
+
+    def write(self, block: Block) -> None:
+        name, text = file_of(block)
+        path = self.here / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def follow(self, block: Block) -> None:
+        """Run a console block, and compare what it prints."""
+        transcript = transcript_of(block)
+        for command, shown in zip(transcript.commands, transcript.shown, strict=True):
+            printed = self._run(command)
+            wanted = settled(shown, self.folder)
+            assert matches(wanted, printed), (
+                f"{block}: $ {command}\n--- the page shows\n{wanted}\n--- it prints\n{printed}"
+            )
+
+    def _run(self, command: str) -> str:
+        ran = subprocess.run(
+            ["bash", "-c", f"{command}\necho; echo '{_END}'; pwd"],
+            cwd=self.here,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+            check=False,
+        )
+        printed, end, here = ran.stdout.decode().partition(f"\n{_END}\n")
+        assert end, f"$ {command}\nthe shell was gone before its end:\n{printed}"
+        self.here = Path(here.strip())
+        return settled(printed, self.folder)
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{self._bin}:{os.environ.get('PATH', os.defpath)}",
+            "HOME": str(self.folder.parent),
+            "LANG": "C.UTF-8",
+            # A checkout that isn't installed still has its package and its pytest plugin.
+            "PYTHONPATH": str(REPOSITORY),
+            "PYTEST_PLUGINS": "agentctl.testing.plugin",
+            "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
