@@ -95,11 +95,11 @@ class OkRecord(_Record, frozen=True):
 
 
 class ErrorRecord(_Record, frozen=True):
-    """A call's error; `args` is null where they can't be recorded."""
+    """A call's error; `args` is left out where they can't be recorded."""
 
     error: str
     type: str
-    args: Raw | None = None
+    args: Raw | UnsetType = UNSET
     text: str = ""
     at: int = 0
 
@@ -159,7 +159,7 @@ class FailedRecord(_Record, frozen=True):
 
     failed: int
     type: str
-    args: Raw | None = None
+    args: Raw | UnsetType = UNSET
     text: str = ""
     unheard: bool = False
     at: int = 0
@@ -232,7 +232,7 @@ class OutcomeRecord(_Record, frozen=True):
     digest: str | None = None
     value: Raw | UnsetType = UNSET
     type: str | None = None
-    args: Raw | None = None
+    args: Raw | UnsetType = UNSET
     text: str | None = None
     at: int = 0
 

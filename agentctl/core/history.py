@@ -337,7 +337,7 @@ def outcome_of(accepted: EventRecord, end: DoneRecord | FailedRecord) -> Outcome
         digest=accepted.digest,
         value=end.value if isinstance(end, DoneRecord) else UNSET,
         type=failed.type if failed else None,
-        args=failed.args if failed else None,
+        args=failed.args if failed else UNSET,
         text=failed.text if failed else None,
         at=end.at,
     )

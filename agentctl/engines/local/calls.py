@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from agentctl.errors import AgentctlError, NotRecordable
 from agentctl.records import ErrorRecord, OkRecord
@@ -63,7 +63,7 @@ class Made(Struct, frozen=True):
         if error is None:
             assert self.value is not None
             return OkRecord(call, Raw(self.value), at=at_us)
-        args = None if error.args is None else Raw(error.args)
+        args = UNSET if error.args is None else Raw(error.args)
         return ErrorRecord(call, error.type, args, error.text, at=at_us)
 
 
@@ -132,5 +132,5 @@ def outcome_of(record: OkRecord | ErrorRecord, op: CallOp) -> Outcome:
             return Result(op.method.signature.result.decode(bytes(record.value)))
         except NotRecordable as error:
             raise AgentctlError(f"the recorded result no longer fits: {error.message}") from None
-    args = None if record.args is None else bytes(record.args)
+    args = bytes(record.args) if isinstance(record.args, Raw) else None
     return Failure(decode_error(RecordedError(record.type, args, record.text)))

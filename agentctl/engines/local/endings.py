@@ -140,7 +140,7 @@ def _is_failure(error: BaseException, outcome: Outcome) -> bool:
 
 def _failed(outcome: Outcome, error: Exception) -> End:
     recorded = encode_error(error)
-    args = None if recorded.args is None else Raw(recorded.args)
+    args = UNSET if recorded.args is None else Raw(recorded.args)
     record = FailedRecord(
         _number(outcome),
         recorded.type,
