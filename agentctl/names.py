@@ -84,17 +84,32 @@ def _parse_instance(text: str, whole: str) -> tuple[str, Identity]:
     if called is None:
         agent, *parts = text.split("/")
         return agent, tuple(unquote(part) for part in parts)
-    import ast
-
     try:
-        values = ast.literal_eval(f"({called['args']},)" if called["args"].strip() else "()")
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        values = None
-    if not isinstance(values, tuple) or not all(isinstance(v, str | int) for v in values):
+        values = _literals(called["args"])
+        return called["agent"], tuple(identity_text(value) for value in values)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(
-            f"{whole!r} is no address", hint="""write Poller("my-poller") or Poller/my-poller"""
-        )
-    return called["agent"], tuple(identity_text(value) for value in values)
+            f"{whole[:200]!r} is no address",
+            hint="""write Poller("my-poller") or Poller/my-poller""",
+        ) from None
+
+
+def _literals(text: str) -> tuple[str | int, ...]:
+    """Read texts and numbers as Python writes them; runs nothing.
+
+    Raises:
+        ValueError, TypeError, SyntaxError, MemoryError, RecursionError: it is anything else.
+    """
+    import ast
+    import warnings
+
+    with warnings.catch_warnings():
+        # Python's compiler warns of what it reads; this is an address, and no program.
+        warnings.simplefilter("ignore")
+        values = ast.literal_eval(f"({text},)" if text.strip() else "()")
+    if not isinstance(values, tuple) or not all(isinstance(v, str | int) for v in values):
+        raise TypeError("only texts and numbers are identity")
+    return values
 
 
 def identity_text(value: str | int) -> str:

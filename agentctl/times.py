@@ -20,7 +20,7 @@ DAY_S: Final = 86_400.0
 class Clock(Protocol):
     """What agentctl knows of time.
 
-    `now_us` is the wall clock and may jump. `monotonic_s` never goes back; waits are measured by it.
+    `now_us` is the wall clock and may jump. `monotonic_s` never goes back; it measures waits.
     """
 
     def now_us(self) -> int:
@@ -82,15 +82,30 @@ def parse_duration(text: str) -> timedelta:
     stripped = text.strip()
     parts = _PART.findall(stripped)
     if parts and "".join(number + unit for number, unit in parts) == stripped:
-        us = sum(round(float(number) * _UNITS_LONG[unit]) for number, unit in parts)
+        us = sum(_part_us(number, unit) for number, unit in parts)
         return _as_timedelta(us, text)
     iso = _ISO.fullmatch(stripped)
     if iso and any(iso.groups()):
-        us = sum(round(float(n) * _UNITS_LONG[u]) for u, n in iso.groupdict().items() if n)
+        us = sum(_part_us(n, u) for u, n in iso.groupdict().items() if n)
         return _as_timedelta(us, text)
     raise UsageError(
         f"{text!r} is no duration", hint="write it with a unit: 90s, 1d2h30m, 500ms or PT5M"
     )
+
+
+_LONGEST_DIGITS: Final = 18
+
+
+def _part_us(number: str, unit: str) -> int:
+    """Whole microseconds, rounded once; floats would lose them in long durations."""
+    whole, _, fraction = number.partition(".")
+    whole, fraction = whole.lstrip("0")[: _LONGEST_DIGITS + 1], fraction[:_LONGEST_DIGITS]
+    unit_us = _UNITS_LONG[unit]
+    us = int(whole or "0") * unit_us
+    if fraction:
+        scale = 10 ** len(fraction)
+        us += (int(fraction) * unit_us + scale // 2) // scale
+    return us
 
 
 def _as_timedelta(us: int, text: str) -> timedelta:
