@@ -7,7 +7,6 @@ only (all of them with `-vv`). Never decides what is an error.
 from __future__ import annotations
 
 import os
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,8 @@ from agentctl.errors import (
 )
 
 if TYPE_CHECKING:
+    import traceback
+
     from agentctl.cli.output import Output
     from agentctl.engines.port import Ended
 
@@ -134,6 +135,8 @@ def _document(failure: Failure) -> bytes:
 
 def _traceback(error: BaseException, *, everything: bool) -> list[str]:
     if everything:
+        import traceback
+
         return "".join(traceback.format_exception(error)).splitlines()
     if isinstance(error, ProjectError) and error.__cause__ is not None:
         return users_traceback(error.__cause__)
@@ -142,6 +145,8 @@ def _traceback(error: BaseException, *, everything: bool) -> list[str]:
 
 def users_traceback(error: BaseException) -> list[str]:
     """Write an error's traceback as Python does, with the frames of the user's files only."""
+    import traceback
+
     seen: list[str] = []
     summary = traceback.TracebackException.from_exception(error, compact=True)
     pending = [summary]

@@ -26,6 +26,7 @@ TAKES_VALUE: Final = frozenset(
     ]
 )
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")
+_VERBOSE: Final = {"2": 2, "3": 3}
 _YES: Final = frozenset({"1", "true", "yes", "on"})
 _NO: Final = frozenset({"", "0", "false", "no", "off"})
 
@@ -94,7 +95,7 @@ def _take(options: GlobalOptions, word: str, words: Iterator[str]) -> GlobalOpti
             yes=options.yes or "y" in word,
             help=options.help or "h" in word,
         )
-    if word.startswith("-C") and len(word) > 2:
+    if word.startswith("-C") and word[2:3] not in ("", "="):
         word = f"-C={word[2:]}"
     name, equals, value = word.partition("=")
     if name in _VALUED:
@@ -142,13 +143,12 @@ def _from_environment(environ: Mapping[str, str]) -> GlobalOptions:
     output = "json" if _truth(environ, "AGENTCTL_JSON") else "text"
     if environ.get("AGENTCTL_FORMAT"):
         output = _one_of("AGENTCTL_FORMAT", environ["AGENTCTL_FORMAT"], FORMATS)
+    verbose = _VERBOSE.get(environ.get("AGENTCTL_VERBOSE", ""))
     return GlobalOptions(
         format=output,
         color=_one_of("AGENTCTL_COLOR", environ.get("AGENTCTL_COLOR") or "auto", COLORS),
         quiet=_truth(environ, "AGENTCTL_QUIET"),
-        verbose=2
-        if environ.get("AGENTCTL_VERBOSE") == "2"
-        else _truth(environ, "AGENTCTL_VERBOSE"),
+        verbose=int(_truth(environ, "AGENTCTL_VERBOSE")) if verbose is None else verbose,
         yes=_truth(environ, "AGENTCTL_YES"),
     )
 

@@ -1,0 +1,206 @@
+"""A project without code, a desk and an engine without disks, and the command run in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentctl.cli.app import main
+from agentctl.engines.port import (
+    Ended,
+    JournalLine,
+    JournalView,
+    Recovered,
+    Requeued,
+    RequeueRequest,
+    SetAsideView,
+    Stopped,
+)
+from agentctl.errors import NotFound
+from agentctl.names import Address
+
+AT = 1_764_500_000_000_000  # 2025-11-30T10:53:20Z
+REFUND = [
+    b'{"journal":1,"agent":"Bot","id":"00000000000000000000000000000000","next":1,"at":%d}' % AT,
+    b'{"event":1,"handler":"request","args":[7],"nonce":"00000000000000aa","at":%d}' % (AT + 1),
+    b'{"start":1,"at":%d}' % (AT + 2),
+    b'{"call":"1-1","fn":"Payments.refund","args":[7],"at":%d}' % (AT + 3),
+    b'{"ok":"1-1","value":{"id":"r7"},"at":%d}' % (AT + 4),
+    b'{"call":"1-2","fn":"Email.send","args":["order 7: r7"],"at":%d}' % (AT + 5),
+    b'{"ok":"1-2","value":null,"at":%d}' % (AT + 6),
+    b'{"done":1,"value":"r7","at":%d}' % (AT + 7),
+    b'{"stop":0,"at":%d}' % (AT + 8),
+]
+
+
+@dataclass
+class FakeDesk:
+    """Implements `Desk` in memory."""
+
+    journals: dict[str, list[bytes]] = field(default_factory=dict)
+    damaged: tuple[int, str] | None = None
+    audits: dict[str, list[str]] = field(default_factory=dict)
+    asides: dict[str, list[SetAsideView]] = field(default_factory=dict)
+    text: bytes = b""
+    kept: dict[Address, bytes] = field(default_factory=dict)
+    requests: list[RequeueRequest] = field(default_factory=list)
+    dropped: list[tuple[str, int, str]] = field(default_factory=list)
+    answers: list[Requeued] = field(default_factory=list)
+
+    def agents(self) -> Sequence[str]:
+        return sorted({*self.journals, *self.audits, *self.asides})
+
+    def journal(self, agent: str) -> JournalView:
+        lines = [JournalLine(n, body) for n, body in enumerate(self.journals.get(agent, ()), 1)]
+        return JournalView(agent, f"/srv/agents/{agent}/journal", lines, self.damaged, False)
+
+    def audit(self, agent: str) -> Sequence[str]:
+        return self.audits.get(agent, [])
+
+    def set_aside(self, agent: str) -> Sequence[SetAsideView]:
+        return self.asides.get(agent, [])
+
+    def set_aside_text(self, agent: str) -> bytes:
+        return self.text
+
+    def states(self, agent: str) -> Mapping[Address, bytes]:
+        return {each: state for each, state in self.kept.items() if each.agent == agent}
+
+    def requeue(self, request: RequeueRequest) -> Sequence[Requeued]:
+        self.requests.append(request)
+        return self.answers
+
+    def drop(self, agent: str, event: int, reason: str) -> None:
+        if not any(view.event.event == event for view in self.set_aside(agent)):
+            raise NotFound(f"{agent}#{event} isn't set aside", hint="nothing is")
+        self.dropped.append((agent, event, reason))
+
+
+@dataclass
+class FakeEngine:
+    """Implements `Engine`: every event ends as the test says."""
+
+    ends: Callable[[Address], Ended] | None = None
+    found: Sequence[Recovered] = ()
+    stuck: Sequence[Address] = ()
+    error: Exception | None = None
+    stopped: int = 0
+    requests: list[Any] = field(default_factory=list)
+    listener: Any = None
+    during: Callable[[], None] = lambda: None
+
+    async def __aenter__(self) -> FakeEngine:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def recovered(self) -> Sequence[Recovered]:
+        return self.found
+
+    async def submit(self, request: Any) -> Address:
+        self.requests.append(request)
+        self.during()
+        return Address(request.agent, request.identity, len(self.requests))
+
+    async def ended(self, event: Address) -> Ended:
+        if self.ends is None:
+            await asyncio.Event().wait()
+        return self.ends(event)
+
+    async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
+        self.during()
+        return self.stuck
+
+    async def broken(self) -> Exception:
+        if self.error is None:
+            await asyncio.Event().wait()
+        assert self.error is not None
+        return self.error
+
+    async def stop(self) -> Stopped:
+        self.stopped += 1
+        return Stopped(open=0, cut_off=0)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one run of the command left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        return json.loads(self.err)
+
+
+class Command:
+    """Runs the command in this process, in a project's folder."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def __call__(self, *words: str, env: Mapping[str, str] | None = None) -> Ran:
+        self._capsys.readouterr()
+        try:
+            code = main(words, env or {})
+        except Exit as ended:
+            code = ended.code
+        out, err = self._capsys.readouterr()
+        return Ran(code, out, err)
+
+
+class Exit(BaseException):
+    """In the place of the end of the process."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Command:
+    """The command, in a project with one agent whose code isn't there."""
+    (tmp_path / "kavach.toml").write_text('[agents.Bot]\nclass = "shop.bot:Bot"\n')
+    monkeypatch.chdir(tmp_path)
+    return Command(tmp_path, capsys)
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> FakeDesk:
+    """A desk that holds one refund."""
+    made = FakeDesk(journals={"Bot": list(REFUND)})
+    monkeypatch.setattr("agentctl.ops.places.open_desk", lambda place: made)
+    return made
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., io.StringIO]]:
+    """Make stdout a terminal of a given width."""
+
+    def become(width: int = 80) -> io.StringIO:
+        stream = io.StringIO()
+        stream.isatty = lambda: True  # type: ignore[method-assign]
+        monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setenv("COLUMNS", str(width))
+        return stream
+
+    return become
