@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
-from agentctl.engines.local.binding import Binding as Binding, make_binding as make_binding
+from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.engine import EngineOptions, LocalEngine
 from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
 from agentctl.errors import UsageError
@@ -19,7 +20,12 @@ from agentctl.sdk.forbidden import guard_interpreter
 from agentctl.sdk.registry import serve, unserve
 from agentctl.sdk.settings import AgentSettings
 
+__all__ = ["Binding", "Host", "bind", "find_root", "start"]
+
 A = TypeVar("A", bound=Agent)
+
+_INTERRUPT_AFTER_S: Final = 0.05
+"""What a block gets to end by itself once its waiting calls were told of the trouble."""
 
 
 def bind(
@@ -66,6 +72,8 @@ class Host:
         self._options = options(base) if options is not None else base
         self._bindings = bindings
         self._engine: LocalEngine | None = None
+        self._block: asyncio.Task[Any] | None = None
+        self._interrupted = False
 
     @property
     def engine(self) -> LocalEngine:
@@ -90,7 +98,18 @@ class Host:
         self._engine = engine
         for binding in self._bindings:
             serve(binding.cls, engine)
+        self._block = asyncio.current_task()
+        engine.when_dead = self._interrupt_soon
         return self
+
+    def _interrupt_soon(self) -> None:
+        """Let the block end if the engine dies while nothing in it waits for the engine."""
+        loop = asyncio.get_running_loop()
+        loop.call_later(_INTERRUPT_AFTER_S, self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self._engine is not None and self._block is not None:
+            self._interrupted = self._block.cancel()
 
     async def __aexit__(
         self,
@@ -99,6 +118,8 @@ class Host:
         trace: TracebackType | None,
         /,
     ) -> None:
+        if self._interrupted and self._block is not None:
+            self._block.uncancel()
         await self.stop()
 
     async def submit(self, request: InvokeRequest) -> Address:

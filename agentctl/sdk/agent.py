@@ -42,6 +42,11 @@ class Agent:
         cls.__agentctl_spec__ = read_spec(cls, cls.__agentctl_names__)
 
     def __new__(cls, *_args: object, **_fields: object) -> Self:
+        """Refuse to be called: only engines and references make agents.
+
+        Raises:
+            UsageError: always.
+        """
         raise UsageError(
             f"{cls.__name__} isn't made by calling it",
             hint=f"run it by start({cls.__name__}, …), refer to it by {cls.__name__}.ref(…)",

@@ -39,7 +39,7 @@ class CallOptions:
 DEFAULT_OPTIONS: Final = CallOptions()
 
 
-class Capability(ABC):
+class Capability(ABC):  # noqa: B024 - it is the methods of a subclass that are abstract
     """What an agent may do to the world: an interface, or an implementation of one."""
 
     __agentctl_names__: ClassVar[Mapping[str, object]] = {}

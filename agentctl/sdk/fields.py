@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentctl.errors import BadAgentClass, UsageError
+from agentctl.errors import BadAgentClass, NotRecordable, UsageError
 from agentctl.names import check_agent_name, identity_text
 from agentctl.sdk.capability import Capability, Uses
 from agentctl.sdk.handlers import Handler, Query
@@ -213,7 +213,7 @@ class _Reader:
         try:
             one = codec(annotation)
             self.state[name] = StateField(name, one, one.encode(default))
-        except Exception as error:
+        except (NotRecordable, TypeError, ValueError) as error:
             raise self.wrong(
                 name,
                 f"this state can't be recorded: {error}",

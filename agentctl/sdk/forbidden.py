@@ -52,7 +52,9 @@ _REFUSED: Final = {
     "open a socket": "create_datagram_endpoint connect_accepted_socket",
     "open a pipe": "connect_read_pipe connect_write_pipe",
     "send a file": "sendfile",
-    "use a socket": "sock_recv sock_recv_into sock_recvfrom sock_sendall sock_sendto sock_accept sock_sendfile",
+    "use a socket": (
+        "sock_recv sock_recv_into sock_recvfrom sock_sendall sock_sendto sock_accept sock_sendfile"
+    ),
     "watch a file": "add_reader add_writer",
     "handle signals": "add_signal_handler remove_signal_handler",
     "start a process": "subprocess_exec subprocess_shell",

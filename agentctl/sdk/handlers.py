@@ -9,8 +9,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
-from typing import Any, Concatenate, Generic, Literal, NoReturn, ParamSpec, Protocol, Self
-from typing import TypeAlias, TypeVar, overload
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from agentctl.errors import AgentctlError, BadAgentClass, NotInThisVersion
 from agentctl.sdk.capability import Duration

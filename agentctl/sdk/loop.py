@@ -313,7 +313,7 @@ def _close_quietly(task: HandlerTask) -> None:
     assert coro is not None
     try:
         coro.close()
-    except (Exception, asyncio.CancelledError, GeneratorExit) as error:
+    except (Exception, asyncio.CancelledError, GeneratorExit) as error:  # noqa: BLE001 - it is gone
         # The handler awaited or raised in its clean-up: it is gone either way.
         log.debug("a dropped handler's clean-up ended with %r", error)
     except BaseException as error:

@@ -40,7 +40,7 @@ def resolve(annotation: object, owner: type, names: Mapping[str, object], where:
     module = sys.modules.get(owner.__module__)
     try:
         return eval(annotation, dict(vars(module)) if module else {}, {**names, **vars(owner)})  # noqa: S307 - the author's own annotation
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever the author's annotation raises
         raise BadAgentClass(
             f"{where}: the annotation {annotation!r} can't be resolved: {error}",
             hint="import its types where the class is defined, not only under TYPE_CHECKING",
@@ -188,7 +188,7 @@ class CallSignature:
 
 def type_hint(owner: type, name: str, names: Mapping[str, object]) -> object:
     """The resolved annotation of a class's field."""
-    annotation = owner.__dict__.get("__annotations__", {}).get(name)
+    annotation = inspect.get_annotations(owner).get(name)
     return resolve(annotation, owner, names, f"{owner.__qualname__}.{name}")
 
 

@@ -22,7 +22,7 @@ from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.run import EventRun
 from agentctl.errors import AgentctlError, Interrupted, NotFound, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.records import DoneRecord, EventRecord, Record, StopRecord, StoppingRecord, encode
+from agentctl.records import DoneRecord, EventRecord, Record, StoppingRecord, StopRecord, encode
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
@@ -45,6 +45,7 @@ class AgentRuntime:
         self.settings = binding.settings
         self.program = program
         self.store = store
+        self.latest_us = history.latest_us
         self.open: dict[int, EventHistory] = history.open
         self.stuck: dict[int, str] = {}
         self.runs: dict[int, EventRun] = {}
@@ -62,7 +63,7 @@ class AgentRuntime:
         self._committer = Committer(
             store,
             program.guard,
-            alone=lambda: program.executing() <= 1,
+            alone=lambda: program.at_work() <= 1,
             audit=self.settings.audit,
         )
 
@@ -172,7 +173,7 @@ class AgentRuntime:
 
     def _go_on(self, number: int, path: str) -> None:
         run = self.runs.get(number)
-        if run is not None and not run.is_over:
+        if run is not None and run.waits_for(path):
             self.executing.add(number)
             run.fire(path)
 
@@ -195,11 +196,11 @@ class AgentRuntime:
 
     def denied(self, op: CallOp) -> str | None:
         """Why policy forbids a call, or None."""
-        return self._deny.get(f"{op.field}.{op.method.name}")
+        return self._deny.get(f"{op.field}.{op.method.name}") if self._deny else None
 
     def heard(self, number: int) -> bool:
         """Whether somebody in this program waits for the outcome."""
-        return number in self.waiters
+        return any(not waiter.done() for waiter in self.waiters.get(number, ()))
 
     def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         """Put one record on record, with its audit lines."""
@@ -295,9 +296,9 @@ class AgentRuntime:
         return waiter
 
     @property
-    def busy(self) -> bool:
-        """Whether anything is queued or executing."""
-        return bool(self._ready or self._resume or self.executing)
+    def at_work(self) -> int:
+        """How many events execute or may begin."""
+        return len(self.executing) + len(self._ready) + len(self._resume)
 
     # -- stopping
 
@@ -322,7 +323,13 @@ class AgentRuntime:
         self.store.close()
 
     def abandon(self) -> None:
-        """Free the lock without another record: the disk failed, or the program is dying."""
+        """Free the lock without another record: the disk failed, or the program is dying.
+
+        Where it is dying, no code of a handler runs any more, not even its clean-up.
+        """
+        if isinstance(self.program.dead, Exception):
+            for run in list(self.runs.values()):
+                run.let_go()
         self._committer.abandon()
         self.store.close()
 

@@ -8,6 +8,7 @@ import sysconfig
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
@@ -41,9 +42,9 @@ _OWN_ERRORS: Final = (
     UnknownOutcome,
     WouldDeadlock,
 )
-_OURS: Final = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+_OURS: Final = f"{Path(__file__).parents[2]}{os.sep}"
 _PYTHONS: Final = tuple(
-    os.path.join(path, "") for path in (sysconfig.get_path("stdlib"), sys.prefix + "/lib") if path
+    f"{path}{os.sep}" for path in (sysconfig.get_path("stdlib"), f"{sys.prefix}/lib") if path
 )
 
 
@@ -184,16 +185,24 @@ def nothing_to_wait_for(outcome: Outcome) -> End:
     )
 
 
-def diverged(
-    event: Address, handler: str, found: Difference, key: str, line: str | None, at_us: int
-) -> End:
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where and when replay differed: the call's key, the handler's file and line, the time."""
+
+    key: str
+    line: str | None
+    at_us: int
+
+
+def diverged(event: Address, handler: str, found: Difference, where: Where) -> End:
     """The rest of an event whose handler no longer does what is on record (R6)."""
+    line = where.line
     text = (
-        f"Divergence at {key}: on record is {found.recorded}, "
+        f"Divergence at {where.key}: on record is {found.recorded}, "
         f"the program asks for {found.asked} now"
     )
     assert event.event is not None
-    record = BugRecord(event.event, text, line, divergence=True, at=at_us)
+    record = BugRecord(event.event, text, line, divergence=True, at=where.at_us)
     error = Divergence(
         f"{event}: {text}" + (f" ({line})" if line else ""),
         hint="put the old code back to let it finish, or requeue it fresh once it is set aside",

@@ -74,11 +74,12 @@ class LocalEngine:
         self.program = ProgramCore(self._clock, listener, options.entropy)
         self.program.begin_event = self._begin_event
         self.program.pump_all = self._pump_all
-        self.program.executing = self._executing
+        self.program.at_work = self._at_work
         self.program.can_begin = self._can_begin
         self.program.on_death = self._on_death
         self.agents: dict[str, AgentRuntime] = {}
         self.recovered: Sequence[Recovered] = ()
+        self.when_dead: Callable[[], None] | None = None
         self._watched: dict[Address, asyncio.Future[End]] = {}
 
     # -- starting
@@ -177,8 +178,8 @@ class LocalEngine:
         for agent in self.agents.values():
             agent.pump_soon()
 
-    def _executing(self) -> int:
-        return sum(len(agent.executing) for agent in self.agents.values())
+    def _at_work(self) -> int:
+        return sum(agent.at_work for agent in self.agents.values())
 
     def _can_begin(self) -> bool:
         return any(agent.can_begin for agent in self.agents.values())
@@ -186,7 +187,7 @@ class LocalEngine:
     @property
     def quiet(self) -> bool:
         """Whether nothing is queued or executing: only time can bring anything about."""
-        return not any(agent.busy for agent in self.agents.values())
+        return not self._at_work()
 
     # -- asking
 
@@ -326,7 +327,7 @@ class LocalEngine:
         ]
 
     def _is_idle(self, within_s: float) -> bool:
-        if not self.program.gate_open or any(agent.busy for agent in self.agents.values()):
+        if not self.program.gate_open or self._at_work():
             return False
         due_s = self.program.timers.next_due_s
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
@@ -337,8 +338,7 @@ class LocalEngine:
         """Stop gracefully (R12): let running calls end, as long as their grace lasts."""
         program = self.program
         if program.dead is not None:
-            self._abandon()
-            return Stopped(self._open_events(), len(program.tasks))
+            return self._abandon(program.dead)
         for agent in self.agents.values():
             program.guard(agent.say_stopping)
         program.stopping = True
@@ -346,16 +346,11 @@ class LocalEngine:
         await asyncio.sleep(0)  # results that came in the last moment go on record
         for agent in self.agents.values():
             program.guard(agent.stop)
-        stopped = Stopped(self._open_events(), cut_off)
-        self._close(program.dead)
-        return stopped
-
-    def _close(self, dead: BaseException | None) -> None:
-        if dead is not None:
-            self._abandon()
-            self.check_alive()
-        self.program.timers.close()
-        self.program.close_threads()
+        if program.dead is not None:
+            return self._abandon(program.dead)
+        program.timers.close()
+        program.close_threads()
+        return Stopped(self._open_events(), cut_off)
 
     async def _end_calls(self) -> int:
         tasks = set(self.program.tasks)
@@ -383,12 +378,25 @@ class LocalEngine:
             )
         for agent in self.agents.values():
             agent.fail_waiters(told)
+        if self.when_dead is not None:
+            self.when_dead()
 
-    def _abandon(self) -> None:
+    def _abandon(self, dead: BaseException) -> Stopped:
+        """Close everything without another record.
+
+        Raises:
+            DiskTrouble: the disk failed; the end of the program itself goes its own way.
+        """
         self.program.timers.close()
         self.program.close_threads()
         for agent in self.agents.values():
             agent.abandon()
+        if isinstance(dead, SystemExit | KeyboardInterrupt):
+            return Stopped(self._open_events(), len(self.program.tasks))
+        for task in self.program.tasks:
+            task.cancel()
+        self.check_alive()
+        raise AssertionError("a dead program is never alive")
 
 
 def _cannot_run(agent: AgentRuntime) -> list[tuple[Address, str]]:

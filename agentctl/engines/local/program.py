@@ -28,7 +28,7 @@ class ProgramCore:
         counted: events whose next beginning gets an `again` record.
         stopping: a graceful stop began; nothing new starts.
         dead: why nothing goes on: the disk failed, or the program is dying.
-        begin_event, pump_all, executing, can_begin, on_death: set by the engine that owns the
+        begin_event, pump_all, at_work, can_begin, on_death: set by the engine that owns the
             agents.
         recovered: set once a start is done.
         moved: set whenever an event came to rest, parked, or entered a call.
@@ -46,7 +46,7 @@ class ProgramCore:
         self.tasks: set[asyncio.Task[None]] = set()
         self.begin_event: Callable[[EventId], None]
         self.pump_all: Callable[[], None]
-        self.executing: Callable[[], int]
+        self.at_work: Callable[[], int]
         self.on_death: Callable[[BaseException], None]
         self.can_begin: Callable[[], bool]
         self._threads: ThreadPoolExecutor | None = None
@@ -125,7 +125,7 @@ class ProgramCore:
             self._turns.extend(turns)
             self._gate_open = False
             self.timers.arm(TURN_WAIT_S, self._open_gate)
-            self._next_turn()
+            self.soon(self._next_turn)
 
     def passed(self, agent: str, number: int) -> None:
         """An event has a new result, ended or parked: its turn is over."""

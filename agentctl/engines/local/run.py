@@ -116,12 +116,13 @@ class EventRun:
             )
         named = bytes(accepted.kwargs) if isinstance(accepted.kwargs, Raw) else None
         args, kwargs = self._handler.signature.decode(bytes(accepted.args), named)
+        self._handler.signature.bind(args, kwargs)
         self._state = site.state_of(accepted.of)
         state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
         now_us = site.program.now_us(self.history.started_us or 0)
-        self._write_start(now_us)
         self._loop = new_loop(self, self.history.started_us or now_us)
         self._obj = build(site.cls, accepted.of, state, self._loop)
+        self._write_start(now_us)
         self._loop.start(self._handler.handler.fn(self._obj, *args, **kwargs))
         self._turn()
         if self._ledger.replay is not None:
@@ -247,11 +248,18 @@ class EventRun:
     def _arm(self, opened: OpenOp) -> None:
         op, program = opened.op, self.site.program
         assert isinstance(op, TimerOp)
-        asked_us = op.until_us - opened.set_us
+        # After a restart only the rest is waited, also if the clock was set back meanwhile: what
+        # is on record since the timer was set has passed for certain (R19).
+        passed_us = opened.set_us if opened.recorded is None else self.site.latest_us
+        asked_us = op.until_us - max(opened.set_us, passed_us)
         rest_us = min(op.until_us - program.now_us(), asked_us)
         opened.timer = program.timers.arm(
             max(0, rest_us) / SECOND_US, lambda: self.site.timer_due(self.number, op.path)
         )
+
+    def waits_for(self, path: str) -> bool:
+        """Whether the event still waits for that."""
+        return not self.is_over and path in self._ledger.open
 
     def fire(self, path: str) -> None:
         """Deliver a timer's end."""
@@ -371,9 +379,11 @@ class EventRun:
             self.site.address(self.accepted),
             self.accepted.handler,
             found,
-            self.site.key(self.accepted, found.path),
-            self._difference_line,
-            self.site.program.now_us(self._loop.now_us),
+            endings.Where(
+                self._key_begins + found.path,
+                self._difference_line,
+                self.site.program.now_us(self._loop.now_us),
+            ),
         )
 
     def _come_to_rest(self, end: endings.End) -> None:

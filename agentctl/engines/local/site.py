@@ -89,6 +89,11 @@ class Site(Protocol):
         """The program that the event runs in."""
         ...
 
+    @property
+    def latest_us(self) -> int:
+        """The latest time on record when the program started."""
+        ...
+
     def key(self, accepted: EventRecord, path: str) -> str:
         """A call's key, `Bot-1-2`."""
         ...
