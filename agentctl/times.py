@@ -14,6 +14,9 @@ from typing import Final, Protocol
 from agentctl.errors import UsageError
 
 SECOND_US: Final = 1_000_000
+LAST_INSTANT_US: Final = 253_402_300_799_999_999
+"""The last one that a date can show: the end of the year 9999."""
+
 DAY_S: Final = 86_400.0
 
 

@@ -7,6 +7,7 @@ events are kept as they are, so that a rewrite copies them unread.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -38,6 +39,7 @@ from agentctl.records import (
     StoppingRecord,
     StopRecord,
 )
+from agentctl.times import LAST_INSTANT_US
 
 Delivery: TypeAlias = OkRecord | ErrorRecord | FiredRecord
 EventRecordLike: TypeAlias = (
@@ -103,8 +105,7 @@ class EventHistory:
         Raises:
             ValueError: it can't follow what stands before it.
         """
-        if kind not in ALLOWED[self.phase]:
-            raise ValueError(f"{kind!r} can't follow: event {self.number} is {self.phase}")
+        _check_follows(kind, self)
         _EVENT_FOLDS[type(record)](self, record)
         self.bodies.append(body)
 
@@ -175,6 +176,11 @@ _EVENT_FOLDS: Final[dict[type, Callable[[EventHistory, Any], None]]] = {
 }
 
 
+def _check_follows(kind: str, event: EventHistory) -> None:
+    if kind not in ALLOWED[event.phase]:
+        raise ValueError(f"{kind!r} can't follow: event {event.number} is {event.phase}")
+
+
 def path_of(call: str) -> str:
     """The path in a recorded call's key: `1.3` of `17-1.3`."""
     return call[call.index("-") + 1 :]
@@ -225,7 +231,10 @@ class JournalHistory:
         if (self.header is None) is not isinstance(record, Header):
             raise ValueError(f"the first record, and only it, is the header; this is {kind!r}")
         self.stopped = False
-        self.latest_us = max(self.latest_us, getattr(record, "at", 0))
+        at_us = getattr(record, "at", 0)
+        if not 0 <= at_us <= LAST_INSTANT_US:
+            raise ValueError(f"the time {at_us} of {kind!r} is none that a date can show")
+        self.latest_us = max(self.latest_us, at_us)
         number = number_of(record)
         event = self.requeuing.get(number) or self.open.get(number)
         self._audit(record, event)
@@ -243,9 +252,13 @@ class JournalHistory:
     def _audit(self, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
         assert isinstance(header, Header)
-        carried_over = 1 < self.records <= 1 + header.kept
-        if not carried_over and type(record) in AUDITED:
+        if not self._is_carried_over and type(record) in AUDITED:
             self.audit += audit_lines(header.agent, record, event.accepted if event else None)
+
+    @property
+    def _is_carried_over(self) -> bool:
+        """Whether the record being folded is one that the last rewrite took along."""
+        return self.header is not None and 1 < self.records <= 1 + self.header.kept
 
     def _header(self, record: Header, _body: bytes) -> None:
         self.header = record
@@ -256,15 +269,16 @@ class JournalHistory:
             # A requeue begins; `requeued` commits it, and without that it was not written.
             self.requeuing[record.event] = EventHistory(record, body)
             return
-        if record.event in self.open:
+        used = record.event < self.next_event and not self._is_carried_over
+        if used or record.event in self.open:
             raise ValueError(f"event {record.event} is there twice")
         self.open[record.event] = EventHistory(record, body)
         self.next_event = max(self.next_event, record.event + 1)
 
     def _end(self, event: EventHistory, kind: str, record: DoneRecord | FailedRecord) -> None:
-        if kind not in ALLOWED[event.phase]:
-            raise ValueError(f"{kind!r} can't follow: event {event.number} is {event.phase}")
-        del self.open[event.number]
+        _check_follows(kind, event)
+        if self.open.pop(event.number, None) is not event:
+            raise ValueError(f"{kind!r} of event {event.number}, which is only being requeued")
         accepted = event.accepted
         if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
             self.states[accepted.of] = StateRecord(record.state, accepted.of)
@@ -278,8 +292,11 @@ class JournalHistory:
         self.outcomes[record.of, record.key] = record
 
     def _aside(self, record: AsideRecord, _body: bytes) -> None:
-        self.open.pop(record.aside, None)
-        self.requeuing.pop(record.aside, None)
+        event = self.open.pop(record.aside, None)
+        if event is not None:
+            _check_follows("aside", event)
+        elif not self._is_carried_over:
+            raise ValueError(f"event {record.aside} is set aside, and isn't open")
         self.asides[record.aside] = record
         self.next_event = max(self.next_event, record.aside + 1)
 
@@ -343,6 +360,7 @@ def outcome_of(accepted: EventRecord, end: DoneRecord | FailedRecord) -> Outcome
     )
 
 
+_CALL_KEY: Final = re.compile(r"([0-9]{1,18})-[0-9]+(?:\.[0-9]+)*")
 _CALL_FIELDS: Final = {
     CallRecord: "call",
     OkRecord: "ok",
@@ -373,8 +391,8 @@ def number_of(record: Record) -> int:
     """
     field = _CALL_FIELDS.get(type(record))
     if field is not None:
-        number, dash, path = getattr(record, field).partition("-")
-        if not (dash and path and number.isascii() and number.isdigit() and len(number) < 19):
+        found = _CALL_KEY.fullmatch(getattr(record, field))
+        if found is None:
             raise ValueError(f"{getattr(record, field)!r} is no call's key")
-        return int(number)
+        return int(found[1])
     return getattr(record, _NUMBER_FIELDS.get(type(record), ""), 0)
