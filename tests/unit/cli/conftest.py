@@ -1,10 +1,12 @@
-"""A project without code, a desk and an engine without disks, and the command run in this process."""
+"""A project without code, desk and engine without disks, the command run in this process."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import json
+import logging
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agentctl import Agent, handler
 from agentctl.cli.app import main
 from agentctl.engines.port import (
     Ended,
@@ -26,6 +29,7 @@ from agentctl.engines.port import (
 )
 from agentctl.errors import NotFound
 from agentctl.names import Address
+from agentctl.project.loading import LoadedAgent
 
 AT = 1_764_500_000_000_000  # 2025-11-30T10:53:20Z
 REFUND = [
@@ -95,6 +99,7 @@ class FakeEngine:
     stopped: int = 0
     requests: list[Any] = field(default_factory=list)
     listener: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
     during: Callable[[], None] = lambda: None
 
     async def __aenter__(self) -> FakeEngine:
@@ -204,3 +209,47 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., io.Strin
         return stream
 
     return become
+
+
+class Bot(Agent):
+    """An agent that nobody runs: the fake engine answers in its place."""
+
+    @handler
+    async def request(self, order_id: int) -> str:
+        return f"r{order_id}"
+
+    @handler
+    async def echo(self, text: str) -> str:
+        return text
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
+    """A program that runs agents, in the place of the real one; signals and logs are put back."""
+    made = FakeEngine()
+
+    def make(project: Any, agents: Any, listener: Any, **options: Any) -> FakeEngine:
+        made.listener = listener
+        made.options = {"agents": agents, **options}
+        return made
+
+    def load(project: Any, names: Sequence[str]) -> Sequence[LoadedAgent]:
+        print("the user's module prints")
+        return [LoadedAgent(Bot, {}, Bot.settings, {})]
+
+    def end(code: int) -> None:
+        raise Exit(code)
+
+    for module in ("run", "invoke"):
+        monkeypatch.setattr(f"agentctl.cli.commands.{module}.make_program", make)
+        monkeypatch.setattr(f"agentctl.cli.commands.{module}.load_agents", load)
+    monkeypatch.setattr("agentctl.cli.programs.end_now", end)
+    root, log = logging.getLogger(), logging.getLogger("agentctl")
+    handlers, levels = list(root.handlers), (root.level, log.level)
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield made
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    log.setLevel(levels[1])
+    for number, old in kept.items():
+        signal.signal(number, old)

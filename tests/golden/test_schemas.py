@@ -1,0 +1,60 @@
+"""The fields of every JSON document, in their order: they are only ever added to, at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentctl.ops import changes, documents
+
+FIELDS = {
+    "agentctl.error/1": "code error detail hint event status type",
+    "agentctl.invoke/1": "event handler key status result",
+    "agentctl.record/1": "agent line at event kind key record",
+    "agentctl.journal/1": "agents",
+    "agentctl.audit/1": "agents",
+    "agentctl.set-aside/1": "agents",
+    "agentctl.state/1": "agents",
+    "agentctl.requeue/1": "events dry_run",
+    "agentctl.drop/1": "event reason",
+    "agentctl.new/1": "folder package agent files next",
+    "agentctl.templates/1": "templates",
+    "agentctl.config/1": "values",
+}
+PARTS = {
+    "SeenJournal": "agent path records damaged",
+    "SeenRecord": "line at event kind key record",
+    "Damage": "line reason",
+    "SeenAudit": "agent lines",
+    "SetAsideOfAgent": "agent events",
+    "SeenSetAside": "event handler args starts records",
+    "StateOfAgent": "agent instances",
+    "SeenState": "instance state",
+    "RequeuedEvent": "event fresh was may_happen_twice",
+    "TemplateLine": "name about",
+    "ConfigValue": "key value source",
+}
+STRUCTS = {
+    name: each
+    for module in (documents, changes)
+    for name, each in vars(module).items()
+    if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__
+}
+TAGGED = {
+    each.__struct_config__.tag: each for each in STRUCTS.values() if each.__struct_config__.tag
+}
+
+
+def test_every_document_is_listed_here() -> None:
+    assert set(TAGGED) == set(FIELDS)
+    assert {n for n, each in STRUCTS.items() if not each.__struct_config__.tag} == set(PARTS)
+
+
+@pytest.mark.parametrize("schema", FIELDS)
+def test_a_document_has_these_fields(schema: str) -> None:
+    assert " ".join(TAGGED[schema].__struct_fields__) == FIELDS[schema]
+    assert TAGGED[schema].__struct_config__.tag_field == "schema"
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_has_these_fields(name: str) -> None:
+    assert " ".join(STRUCTS[name].__struct_fields__) == PARTS[name]

@@ -1,0 +1,104 @@
+"""Words become arguments by the handler's annotations; what doesn't fit is refused."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentctl import Agent, handler
+from agentctl.errors import BadArguments, NotFound, UsageError
+from agentctl.ops.arguments import from_json, from_words, handler_signature
+
+
+class Bot(Agent):
+    @handler
+    async def text(self, text: str) -> None: ...
+
+    @handler
+    async def number(self, number: int, ratio: float = 0.5, on: bool = False) -> None: ...
+
+    @handler
+    async def numbers(self, numbers: list[int]) -> None: ...
+
+    @handler
+    async def day(self, day: date, path: Path, price: Decimal) -> None: ...
+
+    @handler
+    async def maybe(self, text: str | None) -> None: ...
+
+    @handler
+    async def rest(self, *names: str, **more: int) -> None: ...
+
+    @handler
+    async def bare(self, value) -> None: ...  # type: ignore[no-untyped-def]
+
+
+def words(name: str, *given: str) -> Any:
+    made = from_words(handler_signature(Bot, name), given)
+    return list(made.args), dict(made.kwargs)
+
+
+@pytest.mark.parametrize("text", ["7", "true", "null", '"x"', "", "a=b", "[1", "é🙂\n"])
+def test_for_a_str_the_text_stands_as_it_is(text: str) -> None:
+    assert words("text", text) == ([text], {})
+
+
+def test_for_anything_else_it_is_json() -> None:
+    assert words("number", "7", "1.5", "true") == ([7, 1.5, True], {})
+    assert words("numbers", "[1, 2]") == ([[1, 2]], {})
+    assert words("number", "7", "on=true") == ([7], {"on": True})
+    assert words("bare", "7") == ([7], {})
+
+
+def test_what_is_written_as_a_json_text_may_go_without_its_quotes() -> None:
+    day, path, price = words("day", "2026-03-15", "a/b", "1.50")[0]
+    assert (day, path, price) == ("2026-03-15", "a/b", "1.50")
+    assert words("maybe", "hello") == (["hello"], {})
+    assert words("maybe", "null") == ([None], {})
+
+
+def test_many_names_and_any_keyword() -> None:
+    assert words("rest", "a", "7", "x=1") == (["a", "7"], {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("number", ("abc",), "'abc' is no JSON"),
+        ("number", ("1.5",), "number"),
+        ("number", ('"7"',), "number"),
+        ("number", (), "number"),
+        ("number", ("1", "1", "true", "4"), "too many"),
+        ("number", ("1", "number=2"), "number"),
+        ("number", ("number=1", "number=2"), "twice"),
+        ("numbers", ('[1,"2"]',), "numbers"),
+        ("bare", ("abc",), "no JSON"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(name: str, given: tuple[str, ...], said: str) -> None:
+    with pytest.raises(BadArguments, match=said):
+        words(name, *given)
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(UsageError, match="encoding"):
+        words("text", "\udcff")
+
+
+def test_all_arguments_at_once() -> None:
+    signature = handler_signature(Bot, "number")
+    assert from_json(signature, "[7]").args == [7]
+    assert from_json(signature, '{"number": 7}').kwargs == {"number": 7}
+    for text in ("7", "[", '["x"]', '{"nobody": 1}', "[" * 5000):
+        with pytest.raises(BadArguments):
+            from_json(signature, text)
+
+
+def test_an_unknown_handler_is_refused_with_the_nearest() -> None:
+    with pytest.raises(NotFound) as caught:
+        handler_signature(Bot, "nubmer")
+    assert caught.value.hint == "did you mean number?"
