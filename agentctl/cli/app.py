@@ -77,4 +77,4 @@ def _run(words: Sequence[str], output: Output) -> int:
 
 def command_module(command: table.Command) -> Any:
     """Import a command's module."""
-    return import_module(f"agentctl.cli.commands.{command.module}")
+    return import_module(command.module)

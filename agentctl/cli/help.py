@@ -45,7 +45,7 @@ def _lines(words: Sequence[str], width: int) -> Iterator[str]:
     from agentctl.cli.parsing import help_lines
 
     command, _ = table.find(words)
-    module = import_module(f"agentctl.cli.commands.{command.module}")
+    module = import_module(command.module)
     return help_lines(module, command, width)
 
 
@@ -66,7 +66,7 @@ def _everything(width: int) -> Iterator[str]:
 def _group(first: str, group: Sequence[table.Command], width: int) -> Iterator[str]:
     yield "Examples:"
     for command in group:
-        module = import_module(f"agentctl.cli.commands.{command.module}")
+        module = import_module(command.module)
         example, meaning = module.EXAMPLES[0]
         yield from pair(example, meaning, width)
     yield from ("", f"Usage: agentctl {first} COMMAND [ARGUMENT]... [OPTION]...", "", "Commands:")

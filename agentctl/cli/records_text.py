@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from agentctl.ops.documents import SeenRecord
+from agentctl.ops.journal_documents import SeenRecord
 from agentctl.times import to_rfc3339
 
 _LAST_INSTANT_US: Final = 253_402_300_799_999_999  # the year 9999

@@ -18,7 +18,7 @@ class Command:
 
     Attributes:
         words: what calls it: `inspect`, `journal`.
-        module: in `agentctl.cli.commands`; it has `EXAMPLES`, `parse` and `execute`.
+        module: its full name; it has `EXAMPLES`, `parse` and `execute`.
     """
 
     words: tuple[str, ...]
@@ -33,33 +33,62 @@ class Command:
 
 
 COMMANDS: Final = (
-    Command(("new",), "DIR", "make a new project that runs, from a template", "new"),
-    Command(("run",), "[AGENT]...", "finish what was cut off, then serve until stopped", "run"),
     Command(
-        ("invoke",), "AGENT HANDLER [ARG]...", "run one handler and print its result", "invoke"
+        ("agentctl.cli.commands.new",),
+        "DIR",
+        "make a new project that runs, from a template",
+        "agentctl.cli.commands.new",
     ),
     Command(
-        ("inspect", "journal"), "[AGENT]", "show what happened, record by record", "inspect_journal"
+        ("agentctl.cli.commands.run",),
+        "[AGENT]...",
+        "finish what was cut off, then serve until stopped",
+        "agentctl.cli.commands.run",
     ),
-    Command(("inspect", "audit"), "[AGENT]", "show the audit log", "inspect_audit"),
+    Command(
+        ("agentctl.cli.commands.invoke",),
+        "AGENT HANDLER [ARG]...",
+        "run one handler and print its result",
+        "agentctl.cli.commands.invoke",
+    ),
+    Command(
+        ("inspect", "journal"),
+        "[AGENT]",
+        "show what happened, record by record",
+        "agentctl.cli.commands.inspect_journal",
+    ),
+    Command(
+        ("inspect", "audit"), "[AGENT]", "show the audit log", "agentctl.cli.commands.inspect_audit"
+    ),
     Command(
         ("inspect", "set-aside"),
         "[AGENT]",
         "show events that were taken out of service",
-        "inspect_set_aside",
+        "agentctl.cli.commands.inspect_set_aside",
     ),
-    Command(("inspect", "state"), "[AGENT]", "show each instance's state", "inspect_state"),
+    Command(
+        ("inspect", "state"),
+        "[AGENT]",
+        "show each instance's state",
+        "agentctl.cli.commands.inspect_state",
+    ),
     Command(
         ("requeue", "set-aside"),
         "AGENT [EVENT]...",
         "put set-aside events back",
-        "requeue_set_aside",
+        "agentctl.cli.commands.requeue_set_aside",
     ),
     Command(
-        ("set-aside", "drop"), "AGENT EVENT", "remove a set-aside event for good", "set_aside_drop"
+        ("set-aside", "drop"),
+        "AGENT EVENT",
+        "remove a set-aside event for good",
+        "agentctl.cli.commands.set_aside_drop",
     ),
     Command(
-        ("config", "show"), "", "show every setting, and where its value came from", "config_show"
+        ("config", "show"),
+        "",
+        "show every setting, and where its value came from",
+        "agentctl.cli.commands.config_show",
     ),
 )
 HELP: Final = Command(("help",), "[TOPIC]", "explain a topic or a command", "")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentctl.cli.output import Output, plain
 from agentctl.cli.records_text import row
-from agentctl.ops.documents import SeenJournal, SeenRecord
+from agentctl.ops.journal_documents import SeenJournal, SeenRecord
 from agentctl.times import Clock, SystemClock, to_datetime
 
 if TYPE_CHECKING:

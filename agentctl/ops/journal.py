@@ -18,8 +18,8 @@ from msgspec import Raw
 from agentctl.engines.port import Desk, JournalView
 from agentctl.errors import DiskTrouble
 from agentctl.names import Identity, format_call_key, format_instance
-from agentctl.ops.documents import Damage, SeenJournal, SeenRecord
 from agentctl.ops.hidden import hide
+from agentctl.ops.journal_documents import Damage, SeenJournal, SeenRecord
 from agentctl.times import to_rfc3339
 
 # Their first member is no event's number.

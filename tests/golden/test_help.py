@@ -72,7 +72,7 @@ def test_help_names_nothing_that_is_not_built(name: str) -> None:
     every = {"-h", "--help", "--json", "--format", "--project", "--root", "--color", "--quiet"}
     every |= {"--verbose", "--yes", "--version"}
     for command in table.COMMANDS:
-        module = __import__(f"agentctl.cli.commands.{command.module}", fromlist=["parse"])
+        module = __import__(command.module, fromlist=["parse"])
         from agentctl.cli.parsing import options_of, typer_command
 
         for option in options_of(typer_command(module.parse)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.ops import changes, documents
+from agentctl.ops import changes, documents, journal_documents
 
 FIELDS = {
     "agentctl.error/1": "code error detail hint event status type",
@@ -35,7 +35,7 @@ PARTS = {
 }
 STRUCTS = {
     name: each
-    for module in (documents, changes)
+    for module in (documents, journal_documents, changes)
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__
 }

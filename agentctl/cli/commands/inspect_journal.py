@@ -29,8 +29,8 @@ from agentctl.engines.port import JournalView
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.ops import documents
-from agentctl.ops.documents import SeenJournal
 from agentctl.ops.journal import JournalQuery, raw_lines, read_journal
+from agentctl.ops.journal_documents import JournalDocument, RecordLine, SeenJournal
 from agentctl.records import KINDS
 
 EXAMPLES = (
@@ -106,12 +106,12 @@ def execute(request: Request, output: Output) -> int:
 
 def _write_json(seen: Sequence[SeenJournal], output: Output) -> None:
     if output.options.format == "json":
-        output.document(documents.encode(documents.JournalDocument(tuple(seen))))
+        output.document(documents.encode(JournalDocument(tuple(seen))))
         return
     for journal in seen:
         for record in journal.records:
             fields = {name: getattr(record, name) for name in record.__struct_fields__}
-            output.document(documents.encode(documents.RecordLine(journal.agent, **fields)))
+            output.document(documents.encode(RecordLine(journal.agent, **fields)))
 
 
 def _tell_damage(read: Sequence[tuple[SeenJournal, JournalView]], output: Output) -> int:

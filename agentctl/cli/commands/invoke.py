@@ -111,20 +111,28 @@ def execute(request: Request, output: Output) -> int:
         program = make_program(
             project, agents, teller, command="agentctl invoke", lock_wait_s=request.lock_wait_s
         )
-    work = functools.partial(_invoke, request.timeout_s, asked, program, (teller, output))
+    work = functools.partial(
+        _invoke,
+        asked=asked,
+        timeout_s=request.timeout_s,
+        program=program,
+        teller=teller,
+        output=output,
+    )
     return run_program(work, output)
 
 
 async def _invoke(
-    timeout_s: float | None,
-    asked: InvokeRequest,
-    program: Program,
-    told: tuple[Teller, Output],
     signals: StopSignals,
+    *,
+    asked: InvokeRequest,
+    timeout_s: float | None,
+    program: Program,
+    teller: Teller,
+    output: Output,
 ) -> int:
     import asyncio
 
-    teller, output = told
     stop_asked = asyncio.Event()
     with output.users_code():
         async with program as engine:

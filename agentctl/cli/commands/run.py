@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -20,9 +21,6 @@ from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import running
 from agentctl.ops.programs import Overrides, Program, load_agents, make_program
-
-if TYPE_CHECKING:
-    from agentctl.project.model import Project
 
 EXAMPLES = (
     ("agentctl run", "run all agents of the project until Ctrl-C"),
@@ -112,11 +110,14 @@ def execute(request: Request, output: Output) -> int:
         lock_wait_s=request.lock_wait_s,
         overrides=request.overrides,
     )
-    return run_program(functools.partial(_serve, request, project, program, output), output)
+    work = functools.partial(
+        _serve, request=request, folder=project.root / "agents", program=program, output=output
+    )
+    return run_program(work, output)
 
 
 async def _serve(
-    request: Request, project: Project, program: Program, output: Output, signals: StopSignals
+    signals: StopSignals, *, request: Request, folder: Path, program: Program, output: Output
 ) -> int:
     import asyncio
 
@@ -124,7 +125,7 @@ async def _serve(
     async with program as engine:
         signals.serve(asyncio.get_running_loop(), asked)
         tell_recovered(engine.recovered, every=True)
-        log.info("serving %s; Ctrl-C stops", project.root / "agents")
+        log.info("serving %s; Ctrl-C stops", folder)
         served = await running.serve(engine, stop_asked=asked, idle_within_s=request.until_idle_s)
     return _tell_end(served, output)
 

@@ -82,7 +82,7 @@ def test_a_value_that_makes_no_sense_is_refused(
 def test_the_list_of_options_with_values_is_that_of_the_commands() -> None:
     found = set()
     for command in table.COMMANDS:
-        module = import_module(f"agentctl.cli.commands.{command.module}")
+        module = import_module(command.module)
         for option in options_of(typer_command(module.parse)):
             if not option.is_flag:
                 found.update(option.opts)
