@@ -34,19 +34,19 @@ class Command:
 
 COMMANDS: Final = (
     Command(
-        ("agentctl.cli.commands.new",),
+        ("new",),
         "DIR",
         "make a new project that runs, from a template",
         "agentctl.cli.commands.new",
     ),
     Command(
-        ("agentctl.cli.commands.run",),
+        ("run",),
         "[AGENT]...",
         "finish what was cut off, then serve until stopped",
         "agentctl.cli.commands.run",
     ),
     Command(
-        ("agentctl.cli.commands.invoke",),
+        ("invoke",),
         "AGENT HANDLER [ARG]...",
         "run one handler and print its result",
         "agentctl.cli.commands.invoke",
