@@ -9,34 +9,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from types import TracebackType
-from typing import Protocol, cast
+from typing import Final, Self, cast
 
 from agentctl import hosting
-from agentctl.engines.port import Engine, Listener
-from agentctl.errors import NotFound
+from agentctl.engines.port import Listener
+from agentctl.errors import AgentctlError, NotFound
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
 from agentctl.sdk.capability import Capability
 from agentctl.sdk.settings import AgentSettings
 
+# How often a program that serves is asked whether it still can; events say so by themselves.
+_LOOK_S: Final = 0.1
 
-class Program(Engine, Protocol):
-    """An engine to be entered: entering recovers, leaving stops gracefully."""
 
-    async def __aenter__(self) -> Engine:
-        """Take the folders' locks and recover."""
-        ...
+class Program(hosting.Host):
+    """The engine of a command: a host that also says when it can't go on."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
-        """Stop gracefully."""
-        ...
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        return self
+
+    async def broken(self) -> AgentctlError:
+        """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""
+        import asyncio
+
+        while True:
+            try:
+                self.engine.check_alive()
+            except AgentctlError as error:
+                return error
+            await asyncio.sleep(_LOOK_S)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ def make_program(
         )
         for one in agents
     ]
-    return hosting.Host(
+    return Program(
         *bindings,
         root=project.root,
         listener=listener,
