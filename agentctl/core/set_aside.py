@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
-from agentctl.core.history import EventHistory, path_of
+from agentctl.core.history import EventHistory, number_of, path_of
 from agentctl.errors import SetAsideDamaged
 from agentctl.records import (
     AsideRecord,
@@ -163,34 +163,43 @@ def parse(content: bytes, path: str) -> list[SetAsideEvent]:
     Raises:
         SetAsideDamaged: a line that can't be read; the message names file and line.
     """
-    groups: list[list[bytes]] = []
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
+    groups: dict[int, list[bytes]] = {}
+    event = 0
+    for number, raw in enumerate(content.split(b"\n"), start=1):
+        line = raw.strip()
+        if not line:
             continue
         try:
-            _check_line(line, first=not groups)
+            owner = _owner(line)
+            if kind_of(line) == "event":
+                if owner in groups:
+                    raise ValueError(f"event {owner} is there twice")
+                event, groups[owner] = owner, []
+            elif not groups:
+                raise ValueError("the first line is no event's")
+            elif owner != event:
+                raise ValueError(f"it belongs to event {owner}, and stands among those of {event}")
         except (ValueError, RecursionError) as error:
             raise SetAsideDamaged(
                 f"{path}, line {number}: {error}",
                 hint="mend the line with an editor, or take the event's lines out",
             ) from None
-        if kind_of(line.strip()) == "event":
-            groups.append([])
-        groups[-1].append(line.strip())
-    return [_event(lines) for lines in groups]
+        groups[event].append(line)
+    return [_event(lines) for lines in groups.values()]
 
 
-def _check_line(line: bytes, *, first: bool) -> None:
-    line = line.strip()
+def _owner(line: bytes) -> int:
+    """The number of the event that a line belongs to.
+
+    Raises:
+        ValueError: it can't be read, or doesn't belong into the file at all.
+    """
     kind = kind_of(line)
     if kind == "event":
-        msgspec.json.decode(line, type=_EventLine)
-    elif first:
-        raise ValueError("the first line is no event's")
-    elif kind in _SHOWN_KINDS:
-        decode(line)
-    else:
-        raise ValueError(f"a line of the kind {kind!r} doesn't belong here")
+        return msgspec.json.decode(line, type=_EventLine).event
+    if kind in _SHOWN_KINDS:
+        return number_of(decode(line))
+    raise ValueError(f"a line of the kind {kind!r} doesn't belong here")
 
 
 def _event(lines: Sequence[bytes]) -> SetAsideEvent:
@@ -206,7 +215,11 @@ def render(events: Iterable[SetAsideEvent]) -> bytes:
 
 
 def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list[bytes]:
-    """The one batch that puts an event back under its number; its last line commits it."""
+    """The one batch that puts an event back under its number; its last line commits it.
+
+    Raises:
+        SetAsideDamaged: its lines were edited to what can't have happened.
+    """
     accepted = EventRecord(
         event.number,
         event.handler,
@@ -226,7 +239,22 @@ def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list
         bodies.append(encode(StartRecord(event.number, aside.started)))
         bodies += [_timed(line, aside.times) for line in recorded]
         bodies += [bytes(raw) for raw in _calls_first(aside.extra)]
+    _check_possible(accepted, bodies[1:])
     return [*bodies, encode(RequeuedRecord(event.number, lines=len(bodies), at=at_us))]
+
+
+def _check_possible(accepted: EventRecord, bodies: Iterable[bytes]) -> None:
+    """See whether a start will be able to read the requeued event."""
+    history = EventHistory(accepted, b"")
+    try:
+        for body in bodies:
+            record: Any = decode(body)
+            history.fold(kind_of(body), record, body)
+    except ValueError as error:
+        raise SetAsideDamaged(
+            f"the lines of event {accepted.event} in set-aside can't have happened: {error}",
+            hint="put the line back, or requeue it as a new event: --fresh",
+        ) from None
 
 
 def _calls_first(extra: Iterable[Raw]) -> list[Raw]:

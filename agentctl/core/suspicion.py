@@ -3,7 +3,7 @@
 Events that executed when the program died are under suspicion. After a first death they start
 together; from the second death in a row on they take turns, one at a time across all agents of
 the program. Only an event that had the turn at the last death, or that a bug stopped, is set
-aside: so a bad one takes no neighbour with it.
+aside: so a bad one takes no neighbour with it. Where nothing else executed, it had the turn.
 """
 
 from __future__ import annotations
@@ -40,13 +40,19 @@ def plan_start(journals: Mapping[str, JournalHistory], max_starts: Mapping[str, 
     counted: list[EventId] = []
     suspects: list[EventId] = []
     repeated = False
+    executed = {
+        (agent, event.number)
+        for agent, event in _open_events(journals)
+        if event.phase is Phase.EXECUTING and not journals[agent].stopping
+    }
     for agent, event in _open_events(journals):
-        executing = event.phase is Phase.EXECUTING and not journals[agent].stopping
+        this = (agent, event.number)
+        executing = this in executed
         stuck = event.phase is Phase.STUCK
         if not (executing or stuck):
             continue
-        this = (agent, event.number)
-        if event.starts >= max_starts[agent] and (stuck or event.alone):
+        alone = event.alone or executed == {this}
+        if event.starts >= max_starts[agent] and (stuck or alone):
             set_aside.append(this)
             continue
         counted.append(this)
