@@ -30,6 +30,8 @@ class Header(_Record, frozen=True):
     Attributes:
         kept: records behind it that a rewrite carried over; they were audited before.
         open: events that hadn't ended when it was written.
+        start: false where a command rewrote the journal, not a program that starts.
+        audit: false where the agent keeps no audit log.
         cut: what was wrong with a tail that this start cut off (R13).
     """
 
@@ -39,6 +41,8 @@ class Header(_Record, frozen=True):
     next: int
     kept: int = 0
     open: int = 0
+    start: bool = True
+    audit: bool = True
     cut: str | None = None
     at: int = 0
 

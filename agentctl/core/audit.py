@@ -61,7 +61,8 @@ def _whats(record: Record, handler: str) -> list[str]:
     match record:
         case Header():
             repaired = [f"repaired: cut off {record.cut}"] if record.cut else []
-            return [*repaired, f"started: {counted(record.open)} unfinished"]
+            started = [f"started: {counted(record.open)} unfinished"] if record.start else []
+            return [*repaired, *started]
         case EventRecord():
             return [f"accepted: event #{record.event} of {record.handler}"]
         case DoneRecord():

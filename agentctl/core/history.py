@@ -252,8 +252,11 @@ class JournalHistory:
     def _audit(self, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
         assert isinstance(header, Header)
-        if not self._is_carried_over and type(record) in AUDITED:
-            self.audit += audit_lines(header.agent, record, event.accepted if event else None)
+        if self._is_carried_over or type(record) not in AUDITED:
+            return
+        if number_of(record) in self.asides and not isinstance(record, RequeuedRecord | DropRecord):
+            return  # a requeue puts back what was audited when it first happened
+        self.audit += audit_lines(header.agent, record, event.accepted if event else None)
 
     @property
     def _is_carried_over(self) -> bool:

@@ -120,7 +120,7 @@ def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
     """What the journal keeps of an event whose lines lie in `set-aside`."""
     accepted = history.accepted
     hidden = [Raw(body) for body in history.bodies[1:] if _is_hidden(history, body)]
-    times = {getattr(one, _kind_field(one)): one.at for _, one in history.deliveries}
+    times = {call_of(one): one.at for _, one in history.deliveries}
     return AsideRecord(
         accepted.event,
         accepted.handler,
@@ -138,10 +138,6 @@ def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
         extra=tuple(hidden),
         at=at_us,
     )
-
-
-def _kind_field(record: object) -> str:
-    return next(kind for kind, struct in _DELIVERIES.items() if isinstance(record, struct))
 
 
 def _line_digest(line: bytes) -> str:

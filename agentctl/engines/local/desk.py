@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 from msgspec import Raw
 
 from agentctl.core import set_aside
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import SetAsideEvent
-from agentctl.engines.local import recovery
+from agentctl.engines.local import moving, recovery
 from agentctl.engines.port import (
     JournalLine,
     JournalView,
@@ -28,7 +27,7 @@ from agentctl.engines.port import (
 )
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address
-from agentctl.records import DropRecord, RequeuedRecord, decode
+from agentctl.records import DropRecord, decode, encode
 from agentctl.storage.files.folder import FilesStore, agent_folder, list_agents
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.files.reading import read_journal
@@ -104,9 +103,7 @@ class FilesDesk:
         store = FilesStore(self._root, agent)
         store.lock(this_program("agentctl requeue", self._clock), wait_s)
         try:
-            opened = recovery.read(agent, store)
-            recovery.reconcile_set_aside(opened, (), self._clock.now_us())
-            yield opened
+            yield recovery.read(agent, store)
         finally:
             store.close()
 
@@ -127,7 +124,8 @@ class FilesDesk:
 
     def _choose(self, opened: recovery.Opened, request: RequeueRequest) -> Sequence[SetAsideEvent]:
         path = f"{opened.store.path}/set-aside"
-        there = {one.number: one for one in set_aside.parse(opened.store.read_set_aside(), path)}
+        lying = set_aside.parse(opened.store.read_set_aside(), path)
+        there = {one.number: one for one in lying if one.number in opened.history.asides}
         agent = request.agent
         if not there:
             raise NotFound(
@@ -170,17 +168,17 @@ class FilesDesk:
         self, opened: recovery.Opened, agent: str, bodies: Sequence[bytes], gone: frozenset[int]
     ) -> None:
         """One batch in the journal decides; then `set-aside` follows."""
-        store = opened.store
-        recovery.complete_audit(opened)
-        recovery.rewrite(opened, recovery.Identity(agent, "", self._clock.now_us()))
-        store.append(bodies)
-        store.sync()
+        store, header, now_us = opened.store, opened.history.header, self._clock.now_us()
+        assert header is not None  # something is set aside, so there is a journal
+        if header.audit:
+            recovery.complete_audit(opened)
+        by = recovery.Rewriting(agent, header.id, now_us, start=False, audit=header.audit)
+        recovery.rewrite(opened, by)
+        moving.commit(store, agent, [decode(body) for body in bodies], audit=header.audit)
         # Crash here: the journal has it; the next start takes the lines out of `set-aside`.
         path = f"{store.path}/set-aside"
         rest = [e for e in set_aside.parse(store.read_set_aside(), path) if e.number not in gone]
         store.write_set_aside(set_aside.render(rest))
-        moves = [r for body in bodies if isinstance(r := decode(body), RequeuedRecord | DropRecord)]
-        recovery.audit_moves(store, agent, moves)
 
     def drop(self, agent: str, event: int, reason: str) -> None:
         """Remove a set-aside event for good.
@@ -192,7 +190,7 @@ class FilesDesk:
         with self._opened(agent, DROP_LOCK_WAIT_S) as opened:
             self._choose(opened, RequeueRequest(agent, events=(event,)))
             record = DropRecord(event, reason, at=self._clock.now_us())
-            self._commit(opened, agent, [msgspec.json.encode(record)], frozenset([event]))
+            self._commit(opened, agent, [encode(record)], frozenset([event]))
 
 
 def _fresh(event: SetAsideEvent, number: int, args: bytes | None, now_us: int) -> list[bytes]:

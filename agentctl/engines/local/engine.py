@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from agentctl.core.suspicion import EventId, StartPlan, plan_start
-from agentctl.engines.local import recovery
+from agentctl.engines.local import moving, recovery
 from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.endings import End, as_value
@@ -22,7 +23,6 @@ from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Sto
 from agentctl.errors import AgentctlError, BadArguments, DiskTrouble, NotFound, UsageError
 from agentctl.names import Address, Identity
 from agentctl.nearest import nearest_hint
-from agentctl.records import Record
 from agentctl.sdk.agent import build
 from agentctl.sdk.handlers import run_query
 from agentctl.storage.files.folder import FilesStore
@@ -150,13 +150,15 @@ class LocalEngine:
             recovery.complete_audit(opened)
         moved = [history.open[number] for owner, number in plan.set_aside if owner == name]
         now_us = max(self._now_us(), history.latest_us)
-        asides: list[Record] = recovery.reconcile_set_aside(opened, moved, now_us)
-        identity = recovery.Identity(name, random_part() + random_part(), now_us)
-        header = recovery.rewrite(opened, identity, leaving=len(moved))
-        recovery.start_audit(store, name, header, audit=audit)
-        # Crash here: the lines are in `set-aside`, and the journal doesn't say so yet: the next
-        # start moves the event again.
-        recovery.move(store, name, asides, audit=audit)
+        moves, trouble = moving.reconcile(store, history, moved, now_us)
+        if trouble is not None:
+            self.program.listener.warned(f"{trouble.message}; {trouble.hint}")
+        new_id = random_part() + random_part()
+        recovery.rewrite(
+            opened,
+            recovery.Rewriting(name, new_id, now_us, start=True, audit=audit, leaving=len(moved)),
+        )
+        moving.commit(store, name, moves, audit=audit)
         for one in moved:
             del history.open[one.number]
         agent = AgentRuntime(binding, store, history, self.program)
@@ -280,9 +282,11 @@ class LocalEngine:
         agent, number = self.accept(request.agent, request.identity, request.handler, raw)
         address = agent.address(agent.open[number].accepted)
         self._watched[address] = agent.wait_for(number)
-        durable = asyncio.get_running_loop().create_future()
-        agent.when_durable(lambda: durable.done() or durable.set_result(None))
-        await asyncio.wait({durable, self._watched[address]}, return_when=asyncio.FIRST_COMPLETED)
+        durable: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        agent.when_durable(functools.partial(_resolve, durable))
+        # If the disk fails, the event's own future is told; the other one never comes.
+        both: set[asyncio.Future[Any]] = {durable, self._watched[address]}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         self.check_alive()
         return address
 
@@ -346,8 +350,8 @@ class LocalEngine:
         await asyncio.sleep(0)  # results that came in the last moment go on record
         for agent in self.agents.values():
             program.guard(agent.stop)
-        if program.dead is not None:
-            return self._abandon(program.dead)
+        if (dead := self.program.dead) is not None:
+            return self._abandon(dead)
         program.timers.close()
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
@@ -397,6 +401,10 @@ class LocalEngine:
             task.cancel()
         self.check_alive()
         raise AssertionError("a dead program is never alive")
+
+
+def _resolve(future: asyncio.Future[Any]) -> None:
+    future.set_result(None)
 
 
 def _cannot_run(agent: AgentRuntime) -> list[tuple[Address, str]]:

@@ -63,12 +63,11 @@ class Ledger:
             asked, by_name = self._call(op, options, now_us), options.match == "name"
         else:
             asked, by_name = self._timer(op, now_us), False
-        found = None
-        if self.replay is not None:
-            found = self.replay.match(op.path, asked, by_name=by_name)
-            if isinstance(found, Difference):
-                self.difference = found
-                return
+        replay = self.replay
+        found = None if replay is None else replay.match(op.path, asked, by_name=by_name)
+        if isinstance(found, Difference):
+            self.difference = found
+            return
         opened = self.open[op.path] = OpenOp(op, found, now_us)
         if isinstance(op, CallOp):
             self.calls += 1

@@ -12,16 +12,9 @@ from dataclasses import dataclass
 
 from agentctl.core.audit import audit_lines
 from agentctl.core.compaction import compacted
-from agentctl.core.history import EventHistory, JournalHistory
-from agentctl.core.set_aside import (
-    SetAsideEvent,
-    aside_record,
-    parse,
-    plain_lines,
-    render,
-)
+from agentctl.core.history import JournalHistory
 from agentctl.errors import FormatTooNew, JournalDamaged
-from agentctl.records import FORMAT, Header, Record, decode_line, encode, kind_of
+from agentctl.records import FORMAT, Header, decode_line, kind_of
 from agentctl.storage.port import Scan, Store
 
 
@@ -99,77 +92,41 @@ def _written(lines: Sequence[str], tail: list[str]) -> int:
     return 0
 
 
-def reconcile_set_aside(opened: Opened, moved: Sequence[EventHistory], now_us: int) -> list[Record]:
-    """Bring `set-aside` in line with the journal, and move events into it.
-
-    Returns:
-        The `aside` records that commit the move, to be put on record after the rewrite.
-    """
-    store, asides = opened.store, opened.history.asides
-    content = store.read_set_aside()
-    events = {one.number: one for one in parse(content, f"{store.path}/set-aside")}
-    # Lines whose event the journal doesn't know as set aside: a move or a requeue was cut off.
-    kept = [one for number, one in events.items() if number in asides]
-    kept += [_as_event(history) for history in moved]
-    wanted = render(kept)
-    if wanted != content and (moved or len(kept) != len(events)):
-        # Crash here: the old file or the new; the journal decides either way.
-        store.write_set_aside(wanted)
-    return [aside_record(history, now_us) for history in moved]
-
-
-def _as_event(history: EventHistory) -> SetAsideEvent:
-    lines = plain_lines(history)
-    return parse(b"\n".join(lines), "set-aside")[0]
-
-
 @dataclass(frozen=True)
-class Identity:
-    """Where a rewritten journal's header comes from."""
+class Rewriting:
+    """Who writes a journal anew, and why.
+
+    Attributes:
+        new_id: the journal's identity, where there is no journal yet.
+        start: whether a program starts; else a command changes something.
+        audit: whether the agent keeps an audit log.
+        leaving: events still in it that are about to be set aside.
+    """
 
     agent: str
     new_id: str
     now_us: int
+    start: bool
+    audit: bool
+    leaving: int = 0
 
 
-def rewrite(opened: Opened, identity: Identity, *, leaving: int = 0) -> Header:
-    """Write the journal anew: what is still needed, all of it durable (R14).
-
-    Args:
-        leaving: events still in it that are about to be set aside.
-    """
+def rewrite(opened: Opened, by: Rewriting) -> None:
+    """Write the journal anew: what is still needed, all of it durable (R14)."""
     history = opened.history
     old = history.header
     header = Header(
         FORMAT,
-        identity.agent,
-        old.id if old is not None else identity.new_id,
+        by.agent,
+        old.id if old is not None else by.new_id,
         history.next_event,
-        open=len(history.open) - leaving,
+        open=len(history.open) - by.leaving,
+        start=by.start,
+        audit=by.audit,
         cut=opened.cut,
-        at=identity.now_us,
+        at=by.now_us,
     )
     # Crash here: the old journal is whole until the new one has its name.
     opened.store.rewrite(compacted(history, header))
-    return header
-
-
-def move(store: Store, agent: str, asides: Sequence[Record], *, audit: bool) -> None:
-    """Commit what moved to `set-aside`: on record, durable, then audited."""
-    if asides:
-        store.append([encode(aside) for aside in asides])
-        store.sync()
-        # Crash here: durable; the next start writes the audit lines.
-        if audit:
-            audit_moves(store, agent, asides)
-
-
-def audit_moves(store: Store, agent: str, records: Sequence[Record]) -> None:
-    """Audit what moved to `set-aside` or back; a start completes what a crash cuts off."""
-    store.audit_append([line for one in records for line in audit_lines(agent, one, None)])
-
-
-def start_audit(store: Store, agent: str, header: Header, *, audit: bool) -> None:
-    """Audit a start, and what it cut off."""
-    if audit:
-        store.audit_append(audit_lines(agent, header, None))
+    if by.audit and (lines := audit_lines(by.agent, header, None)):
+        opened.store.audit_append(lines)

@@ -158,6 +158,8 @@ class EventRun:
             replay.undelivered -= 1
             self._deliver(path, outcome, record.at)
         if ledger.difference is None:
+            if self._finished:
+                self._drop_all()  # they may be on record without the end that followed them
             ledger.difference = replay.left_over(frozenset(ledger.open))
         ledger.replay = None
         self.history.deliveries.clear()
@@ -211,8 +213,7 @@ class EventRun:
             self._come_to_rest(self._divergence(ledger.difference))
             return
         if self._finished:
-            for path in list(ledger.open):
-                self.drop(path)
+            self._drop_all()
             self._come_to_rest(self._ending())
             return
         timers = ledger.timers
@@ -230,6 +231,10 @@ class EventRun:
             site.parked(self.number)
         else:
             site.durable_soon()
+
+    def _drop_all(self) -> None:
+        for path in list(self._ledger.open):
+            self.drop(path)
 
     def _write_batch(self, *, parks: bool) -> None:
         """Put the batch on record, with what tells a crash from a wait (R10)."""

@@ -90,7 +90,11 @@ class Timers:
 
     def _wait(self) -> None:
         due_s = self.next_due_s
-        if self._manual or due_s is None:
+        if due_s is None:
+            return
+        if self._manual:
+            if due_s <= self._clock.monotonic_s():
+                self.fire_soon()  # due when it was set, as after a restart: nobody moves for it
             return
         if self._handle is not None:
             if self._handle_due_s <= due_s:

@@ -1,0 +1,73 @@
+"""Moving events into `set-aside` and out of it, so that a crash anywhere can be finished (R10).
+
+The journal decides. Lines of the file whose event has no `aside` record are what a crash left of
+a move or a requeue: they go. An `aside` record whose lines a person took out is closed by a
+`drop`. A file that a person broke is left as it is: it stops no start, and takes new lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.history import EventHistory, JournalHistory, number_of
+from agentctl.core.set_aside import aside_record, parse, plain_lines, render
+from agentctl.errors import SetAsideDamaged
+from agentctl.records import AsideRecord, DropRecord, Record, RequeuedRecord, encode
+from agentctl.storage.port import Store
+
+TAKEN_OUT = "its lines were taken out of set-aside"
+
+
+def reconcile(
+    store: Store, history: JournalHistory, moved: Sequence[EventHistory], now_us: int
+) -> tuple[list[AsideRecord | DropRecord], SetAsideDamaged | None]:
+    """Bring `set-aside` in line with the journal, and move events into it.
+
+    Returns:
+        The records that commit it, to be put on record after the rewrite, and what is wrong with
+        the file, if it can't be read.
+    """
+    new = [line for event in moved for line in plain_lines(event)]
+    records: list[AsideRecord | DropRecord] = [aside_record(event, now_us) for event in moved]
+    content = store.read_set_aside()
+    try:
+        there = {one.number: one for one in parse(content, f"{store.path}/set-aside")}
+    except SetAsideDamaged as error:
+        if new:
+            store.write_set_aside(content.rstrip(b"\n") + b"\n" + b"".join(_ended(new)))
+        return records, error
+    kept = [one for number, one in there.items() if number in history.asides]
+    if new or len(kept) != len(there):
+        # Crash here: the old file or the new; the journal decides either way.
+        store.write_set_aside(render(kept) + b"".join(_ended(new)))
+    gone = sorted(history.asides.keys() - there.keys())
+    return [*records, *(DropRecord(number, TAKEN_OUT, at=now_us) for number in gone)], None
+
+
+def _ended(lines: Sequence[bytes]) -> list[bytes]:
+    return [line + b"\n" for line in lines]
+
+
+def commit(store: Store, agent: str, records: Sequence[Record], *, audit: bool) -> None:
+    """Make moves count: on record, durable, then audited."""
+    if not records:
+        return
+    # Crash here: the lines are in `set-aside`, and the journal doesn't say so: the next start
+    # takes them out, and moves the event again.
+    store.append([encode(record) for record in records])
+    store.sync()
+    # Crash here: durable; the next start writes the audit lines.
+    if audit:
+        store.audit_append(_lines(agent, records))
+
+
+def _lines(agent: str, records: Sequence[Record]) -> list[str]:
+    """The audit lines of moves; what a requeue puts back was audited when it first happened."""
+    back = {r.requeued for r in records if isinstance(r, RequeuedRecord) and r.fresh is None}
+    return [
+        line
+        for one in records
+        if type(one) in AUDITED and (number_of(one) not in back or isinstance(one, RequeuedRecord))
+        for line in audit_lines(agent, one, None)
+    ]

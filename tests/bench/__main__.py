@@ -1,0 +1,147 @@
+"""`scripts/bench`: measures everything, prints one table, writes docs/benchmarks.md.
+
+Each figure is the median of five runs, interleaved with the bare rate of append + `fdatasync`,
+to which it is a ratio: machines are shared, and disks have slow phases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentctl import __version__
+from tests.bench import measures
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what, the median, what it should reach, and whether it does."""
+
+    what: str
+    figure: str
+    reach: str
+    holds: bool
+
+
+def median_of(runs: int, measure: Callable[[], float]) -> float:
+    return statistics.median(measure() for _ in range(runs))
+
+
+def speed_rows(where: Path, runs: int) -> list[Row]:
+    bare: list[float] = []
+    alone: list[float] = []
+    many: list[tuple[float, float]] = []
+    crowd: list[float] = []
+    for _ in range(runs):
+        bare.append(measures.bare_syncs(where))
+        alone.append(measures.calls_per_second(where, 400, 1)[0])
+        many.append(measures.calls_per_second(where, 4000, 64))
+        crowd.append(measures.calls_per_second(where, 4000, 1024)[0])
+    base = statistics.median(bare)
+    one = statistics.median(alone)
+    at_64 = statistics.median(rate for rate, _ in many)
+    syncs = statistics.median(each for _, each in many)
+    at_1024 = statistics.median(crowd)
+    ratio = statistics.median(a / b for a, b in zip(alone, bare, strict=True))
+    return [
+        Row("bare append of 200 bytes + `fdatasync`", f"{base:,.0f}/s", "", holds=True),
+        Row(
+            "one event at a time, 10 calls each",
+            f"{one:,.0f} calls/s = {ratio:.2f} × bare",
+            "≥ 0.6 × bare",
+            ratio >= 0.6,
+        ),
+        Row(
+            "64 events at once, 10 calls each",
+            f"{at_64:,.0f} calls/s",
+            "≥ 15,000 calls/s",
+            at_64 >= 15_000,
+        ),
+        Row("`fdatasync`s a call at 64 at once", f"{syncs:.3f}", "≤ 0.08", syncs <= 0.08),
+        Row("1,024 events at once", f"{at_1024:,.0f} calls/s", "", holds=True),
+    ]
+
+
+def recovery_rows(where: Path, runs: int) -> list[Row]:
+    rows = []
+    for events in (100, 1_000, 10_000):
+        took = median_of(runs, lambda n=events: measures.recovery_seconds(where, n))  # type: ignore[misc]
+        last = events == 10_000
+        rows.append(
+            Row(
+                f"recovery of {events:,} unfinished events of 10 recorded calls",
+                f"{took:.2f} s",
+                "≤ 5 s" if last else "",
+                took <= 5 or not last,
+            )
+        )
+    return rows
+
+
+def start_up_rows(where: Path, runs: int) -> list[Row]:
+    rows = []
+    commands = {
+        "`agentctl --help`": ("-m", "agentctl", "--help"),
+        "`agentctl inspect journal`": ("-m", "agentctl", "inspect", "journal"),
+    }
+    with measures.folder(where) as root:
+        (root / "kavach.toml").write_text("[project]\n")
+        measures.write_unfinished(root, 10)
+        for name, command in commands.items():
+            pairs = [
+                (measures.start_up_ms(root, "-c", "pass"), measures.start_up_ms(root, *command))
+                for _ in range(max(runs, 11))
+            ]
+            above = statistics.median(whole - bare for bare, whole in pairs)
+            figure = f"{above:.0f} ms above the bare interpreter"
+            rows.append(Row(name, figure, "≤ 100 ms", above <= 100))
+    return rows
+
+
+def page(rows: list[Row]) -> str:
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Measured on {datetime.date.today().isoformat()} by `scripts/bench`: {machine}, "
+        f"Python {platform.python_version()}, agentctl {__version__}. Medians; the bare rate was "
+        "measured in turn with the rates that are compared with it.",
+        "",
+        "| what | figure | to reach | |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.what} | {r.figure} | {r.reach} | {'' if r.holds else 'falls short'} |" for r in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--where", type=Path, default=Path.cwd(), help="the folder to measure in")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    options = parser.parse_args()
+    rows = [
+        *speed_rows(options.where, options.runs),
+        *recovery_rows(options.where, min(options.runs, 3)),
+        *start_up_rows(options.where, options.runs),
+    ]
+    text = page(rows)
+    sys.stdout.write(text)
+    if options.write:
+        PAGE.write_text(text)
+    return 0 if all(row.holds for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
