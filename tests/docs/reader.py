@@ -1,0 +1,82 @@
+"""A reader of journals, written from docs/format.md alone: no line of agentctl is used.
+
+It follows the chain of checksums, tells damage from a tail that doesn't count, and finds the open
+events with what each has done. Should the page be wrong or leave something out, this fails first.
+"""
+
+import json
+import re
+import zlib
+
+SUFFIX = re.compile(rb',"crc":"([0-9a-f]{8})"}')
+MARK = re.compile(rb'[,{]"synced":([0-9]+)$')
+
+
+class Damaged(Exception):
+    pass
+
+
+def framed(line):
+    """Whether a line is one whole JSON object with a frame; then its head and its mark."""
+    suffix = SUFFIX.fullmatch(line[-18:])
+    try:
+        whole = suffix is not None and isinstance(json.loads(line), dict)
+    except ValueError:
+        whole = False
+    if not whole:
+        return None
+    mark = MARK.search(line[:-18])
+    return line[:-18], int(mark[1]) if mark else None
+
+
+def records(data):
+    """The records that count; `Damaged` where durable data was changed."""
+    crc, offset, found, previous = 0, 0, [], None
+    lines = data.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    for number, line in enumerate(lines):
+        frame = framed(line)
+        following = zlib.crc32(line[:-18], crc)
+        if frame is None or line[-18:] != b',"crc":"%08x"}' % following:
+            later = [framed(one) for one in lines[number:]]
+            if any(one and one[1] is not None and one[1] > offset for one in later):
+                raise Damaged(f"line {number + 1}")
+            if line == previous and number + 1 < len(lines):
+                after = lines[number + 1]
+                if after[-18:] == b',"crc":"%08x"}' % zlib.crc32(after[:-18], crc):
+                    raise Damaged(f"line {number + 1}")
+            break
+        record = json.loads(line)
+        record.pop("crc")
+        record.pop("synced", None)
+        if record:
+            found.append(record)
+        crc, offset, previous = following, offset + len(line) + 1, line
+    return found
+
+
+def open_events(found):
+    """The events that haven't ended, by number: the calls and the outcomes of each."""
+    events, requeuing, aside = {}, {}, set()
+    for record in found:
+        kind = next(iter(record))
+        value = record[kind]
+        if kind == "event":
+            (requeuing if value in aside else events)[value] = {"calls": {}, "outcomes": {}}
+        elif kind in ("call", "ok", "error", "fired", "dropped"):
+            number = int(value.split("-")[0])
+            event = requeuing.get(number) or events[number]
+            event["calls" if kind == "call" else "outcomes"][value] = record
+        elif kind in ("done", "failed"):
+            del events[value]
+        elif kind == "aside":
+            events.pop(value, None)
+            aside.add(value)
+        elif kind == "requeued":
+            aside.discard(value)
+            if "fresh" not in record:
+                events[value] = requeuing.pop(value)
+        elif kind == "drop":
+            aside.discard(value)
+    return events
