@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-from agentctl.errors import UsageError
+from agentctl.errors import Dropped, UsageError
 from agentctl.sdk.branch import BRANCH, Branch
 from agentctl.sdk.execution import Execution, Failure, Outcome, Result, TimerOp
 from agentctl.sdk.forbidden import ForbiddenLoop
@@ -71,6 +71,7 @@ class HandlerLoop(ForbiddenLoop):
         self._ready: deque[asyncio.Handle] = deque()
         self._waiting: dict[str, HandlerFuture] = {}
         self._timers: dict[str, HandlerTimer] = {}
+        self._root_branch = Branch("")
         self._created = 0
 
     # -- what asyncio's own code asks of a loop
@@ -118,23 +119,26 @@ class HandlerLoop(ForbiddenLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
+        self._refuse_once_closed()
         timer = HandlerTimer(when, callback, args, self, context)
         until_us = self.origin_us + round(when * SECOND_US)
         if until_us <= self.now_us:
             self._ready.append(timer)
             return timer
-        path = timer.path = BRANCH.get().next_path()
+        path = timer.path = (BRANCH.get(None) or self._root_branch).next_path()
         self._timers[path] = timer
         self.execution.submit(TimerOp(path, until_us))
         return timer
 
     def _timer_handle_cancelled(self, timer: HandlerTimer) -> None:
-        if timer.path is not None and self._timers.pop(timer.path, None) is not None:
+        if timer.path is None or self._timers.pop(timer.path, None) is None:
+            return
+        if not self.closed:
             self.execution.drop(timer.path)
 
     def create_future(self) -> HandlerFuture:
         future = HandlerFuture(loop=self)
-        future.order = self._next_order()
+        future.order = self.next_order()
         return future
 
     def create_task(
@@ -145,17 +149,21 @@ class HandlerLoop(ForbiddenLoop):
         context: contextvars.Context | None = None,
         **_kwargs: Any,
     ) -> HandlerTask:
-        shares_branch = self._called_by_wait_for(coro)
-        ctx = (context or contextvars.copy_context()).copy()
-        parent = ctx.get(BRANCH)
-        if parent is None:
-            branch = Branch("")
+        if self.closed:
+            coro.close()
+            self._refuse_once_closed()
+        if self.root is None:
+            branch = self._root_branch
         else:
+            shares_branch = self._called_by_wait_for(coro)
+            # The branch is that of whoever makes the task, whatever context it is to run in.
+            parent = BRANCH.get(None) or self._root_branch
             branch = parent if shares_branch else parent.fork()
+        ctx = contextvars.copy_context() if context is None else context.copy()
         ctx.run(BRANCH.set, branch)
         # The hash must be there before Task.__init__ puts the task into asyncio's sets.
         task = HandlerTask.__new__(HandlerTask)
-        order = task.order = self._next_order()
+        order = task.order = self.next_order()
         task.__init__(coro, loop=self, name=name or f"task {order}", context=ctx)  # type: ignore[misc]
         self.tasks[order] = task
         task.add_done_callback(self._forget_task)
@@ -165,9 +173,14 @@ class HandlerLoop(ForbiddenLoop):
         assert isinstance(task, HandlerTask)
         self.tasks.pop(task.order, None)
 
-    def _next_order(self) -> int:
+    def next_order(self) -> int:
+        """Number one more thing that hashes by its creation."""
         self._created += 1
         return self._created
+
+    def _refuse_once_closed(self) -> None:
+        if self.closed:
+            raise Dropped(f"{self.execution.title} isn't running any more")
 
     def _called_by_wait_for(self, coro: Any) -> bool:
         """Whether asyncio's `wait_for` makes this task, as it does on 3.11 and not on 3.12."""
@@ -212,10 +225,6 @@ class HandlerLoop(ForbiddenLoop):
         """Say that nobody waits for `path` any more."""
         if self._waiting.pop(path, None) is not None and not self.closed:
             self.execution.drop(path)
-
-    def next_order(self) -> int:
-        """Number one more thing that hashes by its creation."""
-        return self._next_order()
 
     # -- what the engine does
 
@@ -305,6 +314,22 @@ def new_loop(execution: Execution, origin_us: int) -> HandlerLoop:
     """Make the loop of one event; `origin_us` is the handler's first `now()`."""
     # What AbstractEventLoop leaves abstract for type checkers, ForbiddenLoop refuses.
     return HandlerLoop(execution, origin_us)  # type: ignore[abstract]
+
+
+def _hash_of_gathering(future: asyncio.Future[Any]) -> int:
+    """Hash what `gather` gave to a handler by order, too; it makes its future without the loop."""
+    loop = future.get_loop()
+    if not isinstance(loop, HandlerLoop):
+        return object.__hash__(future)
+    members = vars(future)
+    if "order" not in members:
+        members["order"] = loop.next_order()
+    order: int = members["order"]
+    return order
+
+
+# There is no other way in: `gather` names this class, and offers nobody to choose another.
+asyncio.tasks._GatheringFuture.__hash__ = _hash_of_gathering  # type: ignore[attr-defined]
 
 
 def _close_quietly(task: HandlerTask) -> None:
