@@ -42,6 +42,9 @@ class VolatileStore:
         """There is no journal to read, and none that lies there is touched."""
         return Scan((), None, exists=False, end=0)
 
+    def settle(self) -> None:
+        """Nothing was read."""
+
     def resume(self, scan: Scan) -> None:
         """Nothing to go on with."""
 

@@ -150,14 +150,15 @@ class LocalEngine:
             recovery.complete_audit(opened)
         moved = [history.open[number] for owner, number in plan.set_aside if owner == name]
         now_us = max(self._now_us(), history.latest_us)
-        moves, trouble = moving.reconcile(store, history, moved, now_us)
-        if trouble is not None:
-            self.program.listener.warned(f"{trouble.message}; {trouble.hint}")
         new_id = random_part() + random_part()
         recovery.rewrite(
             opened,
             recovery.Rewriting(name, new_id, now_us, start=True, audit=audit, leaving=len(moved)),
         )
+        # Only now: `set-aside` must not follow records that a power cut could still take.
+        moves, trouble = moving.reconcile(store, history, moved, now_us)
+        if trouble is not None:
+            self.program.listener.warned(f"{trouble.message}; {trouble.hint}")
         moving.commit(store, name, moves, audit=audit)
         for one in moved:
             del history.open[one.number]

@@ -77,6 +77,8 @@ def complete_audit(opened: Opened) -> None:
     """Write the audit lines that a crash kept from being written (R15), and sync the log."""
     lines = opened.history.audit
     if lines:
+        # A kill leaves records that were never durable, and a power cut now would take them.
+        opened.store.settle()
         tail = list(opened.store.audit_tail(len(lines)))
         opened.store.audit_append(lines[_written(lines, tail) :])
         opened.store.audit_sync()

@@ -15,6 +15,7 @@ from agentctl.errors import UsageError
 from agentctl.names import check_agent_name, is_agent_name
 from agentctl.storage.files.beside import AuditLog, SetAsideFile
 from agentctl.storage.files.disk import Disk, Fuse, SystemDisk, disk_trouble
+from agentctl.storage.files.journal import NAME as JOURNAL
 from agentctl.storage.files.journal import Journal
 from agentctl.storage.files.lock import FolderLock
 from agentctl.storage.port import Holder, Scan
@@ -100,11 +101,17 @@ class FilesStore:
                 f"the project's folder {self._root} doesn't exist",
                 hint="make it, or choose another with --root",
             )
-        self._make(agents, self._root)
+        self._make(agents)
         self._refuse_other_case(agents)
-        self._make(self._folder, agents)
+        self._make(self._folder)
+        if self._disk.kind(f"{self._folder}/{JOURNAL}") is None:
+            # Also where they were there: whoever made them may have been killed before this.
+            # Crash here: after a power cut the folder may be gone, and with it nothing that was
+            # acknowledged.
+            self._disk.sync_folder(self._root)
+            self._disk.sync_folder(agents)
 
-    def _make(self, path: str, parent: str) -> None:
+    def _make(self, path: str) -> None:
         kind = self._disk.kind(path)
         if kind is None:
             try:
@@ -113,9 +120,6 @@ class FilesStore:
                 kind = self._disk.kind(path)  # another program was faster
             else:
                 kind = "folder"
-            # Crash here: after a power cut the folder may be gone, and with it nothing that was
-            # acknowledged.
-            self._disk.sync_folder(parent)
         if kind != "folder":
             raise UsageError(
                 f"{path} is in the way: it isn't a folder",
@@ -138,6 +142,11 @@ class FilesStore:
             JournalDamaged: a record that was durable is broken, lost, doubled or out of order.
         """
         return self._journal.scan()
+
+    def settle(self) -> None:
+        """Make durable what `scan` read, changing nothing."""
+        self._need_lock()
+        self._journal.settle()
 
     def resume(self, scan: Scan) -> None:
         """Go on appending where `scan` ended; a tail that doesn't count is truncated."""

@@ -58,6 +58,23 @@ class Journal:
         self._crc = verdict.crc
         return Scan(verdict.lines, verdict.cut, exists=verdict.end > 0, end=verdict.end)
 
+    def settle(self) -> None:
+        """Make durable what `scan` read: after a kill it may only be in the page cache."""
+        self._fuse.check()
+        disk = self._disk
+        try:
+            if disk.kind(self._path) is None:
+                return
+            fd = disk.open(self._path, "read")
+            try:
+                disk.sync(fd)
+            finally:
+                disk.close(fd)
+            # The file's name, too: who renamed it may have been killed before this.
+            disk.sync_folder(self._folder)
+        except OSError as error:
+            raise self._fuse.blow("can't be synced", self._path, error) from error
+
     def resume(self, scan: Scan) -> None:
         """Go on where `scan` ended; nothing counts as durable until the first `sync`."""
         self._fuse.check()
