@@ -76,7 +76,10 @@ class StartRecord(_Record, frozen=True):
 class CallRecord(_Record, frozen=True):
     """The handler asked for something: a capability call, or a timer (`fn` is `timer`).
 
-    `repeat` is false for a call that isn't made again after a crash (R9).
+    Attributes:
+        repeat: false for a call that isn't made again after a crash (R9).
+        up: of a timer: the machine's boot and uptime when it was set, which no setting of the
+            clock changes (R19).
     """
 
     call: str
@@ -85,6 +88,7 @@ class CallRecord(_Record, frozen=True):
     kwargs: Raw | UnsetType = UNSET
     digest: str | None = None
     until: int | None = None
+    up: str | None = None
     repeat: bool = True
     at: int = 0
 

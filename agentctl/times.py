@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Final, Protocol
 
 from agentctl.errors import UsageError
@@ -16,6 +18,7 @@ from agentctl.errors import UsageError
 SECOND_US: Final = 1_000_000
 LAST_INSTANT_US: Final = 253_402_300_799_999_999
 """The last one that a date can show: the end of the year 9999."""
+_LONGEST_DIGITS: Final = 18
 
 DAY_S: Final = 86_400.0
 
@@ -24,6 +27,7 @@ class Clock(Protocol):
     """What agentctl knows of time.
 
     `now_us` is the wall clock and may jump. `monotonic_s` never goes back; it measures waits.
+    `uptime` goes on from one process to the next, whatever is done to the wall clock.
     """
 
     def now_us(self) -> int:
@@ -33,6 +37,28 @@ class Clock(Protocol):
     def monotonic_s(self) -> float:
         """Seconds since some fixed moment of this process."""
         ...
+
+    def uptime(self) -> Uptime | None:
+        """How long the machine has been up; None where it doesn't say."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Uptime:
+    """How long a machine has been up, sleep included; `boot` tells one boot from another."""
+
+    boot: str
+    us: int
+
+    def __str__(self) -> str:
+        return f"{self.boot}:{self.us}"
+
+    def since(self, text: str | None) -> int | None:
+        """Microseconds since an uptime that was written down; None: that was another boot."""
+        boot, _, us = (text or "").partition(":")
+        if boot != self.boot or not (us.isascii() and us.isdigit() and len(us) < _LONGEST_DIGITS):
+            return None
+        return max(0, self.us - int(us))
 
 
 class SystemClock:
@@ -45,6 +71,26 @@ class SystemClock:
     def monotonic_s(self) -> float:
         """Seconds since some fixed moment of this process."""
         return time.monotonic()
+
+    def uptime(self) -> Uptime | None:
+        """How long the machine has been up; None where it doesn't say."""
+        boot = _boot()
+        return None if boot is None else Uptime(boot, time.clock_gettime_ns(_UP) // 1000)
+
+
+_BOOT_ID: Final = "/proc/sys/kernel/random/boot_id"
+_UP: Final[int] = getattr(time, "CLOCK_BOOTTIME", -1)
+
+
+@cache
+def _boot() -> str | None:
+    """What tells this boot of the machine from others; None where nothing does."""
+    try:
+        with open(_BOOT_ID, encoding="ascii") as file:  # noqa: PTH123 - pathlib is slow to load
+            text = file.read(36).replace("-", "")
+    except (OSError, ValueError):
+        return None
+    return text[:16] if _UP >= 0 and len(text) == 32 and text.isalnum() else None
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -94,9 +140,6 @@ def parse_duration(text: str) -> timedelta:
     raise UsageError(
         f"{text!r} is no duration", hint="write it with a unit: 90s, 1d2h30m, 500ms or PT5M"
     )
-
-
-_LONGEST_DIGITS: Final = 18
 
 
 def _part_us(number: str, unit: str) -> int:

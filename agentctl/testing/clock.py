@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from agentctl.engines.local.timers import Timers
-from agentctl.times import SECOND_US, to_datetime
+from agentctl.times import SECOND_US, Uptime, to_datetime
 
 START_US = 1_767_225_600_000_000
 """2026-01-01T00:00:00Z, where a fake clock begins unless told otherwise."""
@@ -20,6 +20,7 @@ class FakeClock:
     def __init__(self, start_us: int = START_US) -> None:
         self._wall_us = start_us
         self._monotonic_s = 0.0
+        self._boot = "fake"
         self._timers: list[Timers] = []
 
     def now_us(self) -> int:
@@ -34,6 +35,14 @@ class FakeClock:
     def monotonic_s(self) -> float:
         """Seconds that were advanced so far."""
         return self._monotonic_s
+
+    def uptime(self) -> Uptime:
+        """The same as `monotonic_s`, which goes on over a world's programs."""
+        return Uptime(self._boot, round(self._monotonic_s * SECOND_US))
+
+    def reboot(self) -> None:
+        """Let the machine have been booted anew: its uptime no longer tells what passed."""
+        self._boot += "+"
 
     def attach(self, timers: Timers) -> None:
         """Take note of whose waits to end when time moves on."""

@@ -17,6 +17,7 @@ from agentctl.engines.local.timers import Timer
 from agentctl.records import CallRecord, DroppedRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp, Op, TimerOp
+from agentctl.times import Uptime
 from agentctl.values import digest
 
 
@@ -43,8 +44,14 @@ class Ledger:
         calls: how many of the open things are capability calls.
     """
 
-    def __init__(self, history: EventHistory, options: Callable[[CallOp], CallOptions]) -> None:
+    def __init__(
+        self,
+        history: EventHistory,
+        options: Callable[[CallOp], CallOptions],
+        uptime: Callable[[], Uptime | None],
+    ) -> None:
         self._history = history
+        self._uptime = uptime
         self._options = options
         self._event = f"{history.number}-"
         self.open: dict[str, OpenOp] = {}
@@ -116,7 +123,14 @@ class Ledger:
         return self._event + path
 
     def _timer(self, op: TimerOp, now_us: int) -> CallRecord:
-        return CallRecord(self.call_id(op.path), "timer", until=op.until_us, at=now_us)
+        up = self._uptime()
+        return CallRecord(
+            self.call_id(op.path),
+            "timer",
+            until=op.until_us,
+            up=None if up is None else str(up),
+            at=now_us,
+        )
 
     def _call(self, op: CallOp, options: CallOptions, now_us: int) -> CallRecord:
         call, fn = self.call_id(op.path), op.method.fn

@@ -55,7 +55,7 @@ class EventRun:
         self.counted = False
         self.is_over = False
         self._begun_parked = history.phase is Phase.PARKED
-        self._ledger = Ledger(history, site.options)
+        self._ledger = Ledger(history, site.options, site.program.clock.uptime)
         self._handler = site.spec.handlers.get(history.accepted.handler)
         self._delivered: list[Exception] = []
         self._difference_line: str | None = None
@@ -253,14 +253,22 @@ class EventRun:
     def _arm(self, opened: OpenOp) -> None:
         op, program = opened.op, self.site.program
         assert isinstance(op, TimerOp)
-        # After a restart only the rest is waited, also if the clock was set back meanwhile: what
-        # is on record since the timer was set has passed for certain (R19).
-        passed_us = opened.set_us if opened.recorded is None else self.site.latest_us
-        asked_us = op.until_us - max(opened.set_us, passed_us)
-        rest_us = min(op.until_us - program.now_us(), asked_us)
+        # After a restart only the rest is waited, also if the clock was set back meanwhile (R19).
+        asked_us = op.until_us - opened.set_us
+        rest_us = min(op.until_us - program.now_us(), asked_us - self._passed_us(opened))
         opened.timer = program.timers.arm(
             max(0, rest_us) / SECOND_US, lambda: self.site.timer_due(self.number, op.path)
         )
+
+    def _passed_us(self, opened: OpenOp) -> int:
+        """How much of a wait on record has passed for certain, whatever the clock says now."""
+        if opened.recorded is None:
+            return 0
+        up = self.site.program.clock.uptime()
+        passed_us = None if up is None else up.since(opened.recorded.up)
+        if passed_us is not None:
+            return passed_us
+        return max(0, self.site.latest_us - opened.set_us)  # the machine was booted anew
 
     def waits_for(self, path: str) -> bool:
         """Whether the event still waits for that."""

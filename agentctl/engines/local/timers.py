@@ -44,6 +44,7 @@ class Timers:
         self._heap: list[tuple[float, int, Timer]] = []
         self._count = itertools.count()
         self._cancelled = 0
+        self._closed = False
         self._loop = asyncio.get_running_loop()
         self._handle: asyncio.TimerHandle | None = None
         self._handle_due_s = 0.0
@@ -85,7 +86,9 @@ class Timers:
         self._wait()
 
     def fire_soon(self) -> None:
-        """End the waits that are over, next on the program's loop."""
+        """End the waits that are over, next on the program's loop, if it still runs."""
+        if self._closed:
+            return
         self._loop.call_soon(self._guard, self.fire_due)
 
     def _wait(self) -> None:
@@ -110,6 +113,7 @@ class Timers:
 
     def close(self) -> None:
         """Forget all waits."""
+        self._closed = True
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
