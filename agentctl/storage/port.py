@@ -3,8 +3,9 @@
 A *body* is one record as JSON without the frame: `b'{"ok":"1-1","value":3}'`. The store adds what
 makes it safe on disk (checksum, `synced` marks) and takes it off again when it reads.
 
-Order of life: `lock()`, then `scan()`, perhaps `settle()`, then either `resume()` or `rewrite()`, then any number of
-`append()` and `sync()`, then `close()`. Before `resume` or `rewrite` nothing on disk is changed.
+Order of life: `lock()`, then `scan()`, perhaps `settle()`, then either `resume()` or `rewrite()`,
+then any number of `append()` and `sync()`, then `close()`. Before `resume` or `rewrite` nothing on
+disk is changed.
 Every method but `sync` is called from one thread; `sync` may run in another thread while
 `append` goes on.
 
