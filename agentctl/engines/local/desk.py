@@ -26,8 +26,9 @@ from agentctl.engines.port import (
     SetAsideView,
 )
 from agentctl.errors import NotFound, UsageError
-from agentctl.names import Address
+from agentctl.names import Address, is_agent_name
 from agentctl.records import DropRecord, decode, encode
+from agentctl.storage.files.disk import Disk, SystemDisk
 from agentctl.storage.files.folder import FilesStore, agent_folder, list_agents
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.files.reading import read_journal
@@ -38,10 +39,11 @@ DROP_LOCK_WAIT_S = 5.0
 
 
 class FilesDesk:
-    """Implements `Desk` over the folders below `root`."""
+    """Implements `Desk` over the folders below `root`; what changes them does so on `disk`."""
 
-    def __init__(self, root: Path, clock: Clock | None = None) -> None:
+    def __init__(self, root: Path, clock: Clock | None = None, disk: Disk | None = None) -> None:
         self._root = root
+        self._disk = disk or SystemDisk()
         self._clock = clock or SystemClock()
 
     def agents(self) -> Sequence[str]:
@@ -96,11 +98,11 @@ class FilesDesk:
 
     @contextmanager
     def _opened(self, agent: str, wait_s: float) -> Iterator[recovery.Opened]:
-        if agent not in self.agents():
+        if not is_agent_name(agent) or self._disk.kind(str(self._folder(agent))) != "folder":
             raise NotFound(
                 f"{agent} has no folder: it never ran here", hint="look at: agentctl run"
             )
-        store = FilesStore(self._root, agent)
+        store = FilesStore(self._root, agent, self._disk, clock=self._clock)
         store.lock(this_program("agentctl requeue", self._clock), wait_s)
         try:
             yield recovery.read(agent, store)
