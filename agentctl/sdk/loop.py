@@ -321,10 +321,9 @@ def _hash_of_gathering(future: asyncio.Future[Any]) -> int:
     loop = future.get_loop()
     if not isinstance(loop, HandlerLoop):
         return object.__hash__(future)
-    members = vars(future)
-    if "order" not in members:
-        members["order"] = loop.next_order()
-    order: int = members["order"]
+    order: int | None = getattr(future, "order", None)
+    if order is None:
+        order = future.order = loop.next_order()  # type: ignore[attr-defined]
     return order
 
 
