@@ -44,6 +44,12 @@ def _lines(words: Sequence[str], width: int) -> Iterator[str]:
         return _group(words[0], group, width)
     from agentctl.cli.parsing import help_lines
 
+    if not group:
+        raise table.unknown(
+            f"there is no topic or command {words[0]!r}",
+            words[0],
+            {*TOPICS, *(command.words[0] for command in table.COMMANDS)},
+        )
     command, _ = table.find(words)
     module = import_module(command.module)
     return help_lines(module, command, width)

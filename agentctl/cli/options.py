@@ -117,6 +117,8 @@ _FLAGS: Final[Mapping[str, Callable[[GlobalOptions], GlobalOptions]]] = {
     "--version": lambda options: replace(options, version=True),
 }
 
+GLOBAL_FLAGS: Final = tuple(sorted({*_VALUED, *_FLAGS} - {"-C"}))
+
 
 def _no_value(name: str) -> str:
     raise UsageError(f"{name} needs a value", hint="agentctl help flags lists what each takes")

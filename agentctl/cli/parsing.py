@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import typer
 from typer.exceptions import TyperException
 
 from agentctl.cli.layout import pair
+from agentctl.cli.options import GLOBAL_FLAGS
 from agentctl.cli.table import Command
 from agentctl.errors import UsageError
 
@@ -62,7 +64,7 @@ def _usage_error(error: TyperException, words: Sequence[str], command: Command) 
     option = getattr(error, "option_name", "")
     if "--" not in words and option[1:2].isdigit():
         hint = f"what begins with a dash comes behind --: agentctl {command.name} … -- {option}"
-    elif near := getattr(error, "possibilities", None):
+    elif near := getattr(error, "possibilities", None) or get_close_matches(option, GLOBAL_FLAGS):
         hint = f"did you mean {min(near)}? agentctl {command.name} --help lists them"
     else:
         hint = f"write: {hint}; agentctl {command.name} --help says more"

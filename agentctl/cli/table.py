@@ -110,7 +110,7 @@ def find(words: Sequence[str]) -> tuple[Command, Sequence[str]]:
         )
     group = group_of(first)
     if not group:
-        raise _unknown(f"there is no command {first!r}", first, {c.words[0] for c in COMMANDS})
+        raise unknown(f"there is no command {first!r}", first, {c.words[0] for c in COMMANDS})
     if len(group[0].words) == 1:
         return group[0], words[1:]
     seconds = {command.words[1]: command for command in group}
@@ -120,7 +120,7 @@ def find(words: Sequence[str]) -> tuple[Command, Sequence[str]]:
             hint=f"for example: agentctl {group[0].name} {group[0].usage}",
         )
     if words[1] not in seconds:
-        raise _unknown(f"there is no command {f'{first} {words[1]}'!r}", words[1], seconds)
+        raise unknown(f"there is no command {f'{first} {words[1]}'!r}", words[1], seconds)
     return seconds[words[1]], words[2:]
 
 
@@ -129,7 +129,8 @@ def group_of(first: str) -> Sequence[Command]:
     return [command for command in COMMANDS if command.words[0] == first]
 
 
-def _unknown(problem: str, word: str, known: Collection[str]) -> UsageError:
+def unknown(problem: str, word: str, known: Collection[str]) -> UsageError:
+    """Make the error for a word that nobody knows, with the nearest."""
     from agentctl.nearest import nearest_hint  # only where it is needed: it isn't free
 
-    return UsageError(problem, hint=nearest_hint(word, known, "commands"))
+    return UsageError(problem, hint=nearest_hint(word, known, "words"))

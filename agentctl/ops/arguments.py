@@ -40,13 +40,21 @@ class Arguments:
     kwargs: Mapping[str, object] = field(default_factory=dict)
 
 
+def is_query(cls: type[Agent], name: str) -> bool:
+    """Whether it only reads the state, and is no event."""
+    return name in spec_of(cls).queries
+
+
 def handler_signature(cls: type[Agent], handler: str) -> CallSignature:
-    """Find a handler's signature.
+    """Find the signature of a handler, or of a query.
 
     Raises:
-        NotFound: the agent has no such handler; with the nearest.
+        NotFound: the agent has neither; with the nearest.
     """
-    handlers = spec_of(cls).handlers
+    spec = spec_of(cls)
+    if handler in spec.queries:
+        return spec.queries[handler]
+    handlers = spec.handlers
     if handler not in handlers:
         raise NotFound(
             f"{cls.__name__} has no handler {handler!r}",

@@ -13,13 +13,11 @@ class RequeuedEvent(Struct, frozen=True):
 
     Attributes:
         was: of a fresh event: the set-aside one whose place it takes.
-        may_happen_twice: of a fresh event: calls that were finished before; absent if none.
     """
 
     event: str
     fresh: bool
     was: str | None
-    may_happen_twice: tuple[str, ...] | UnsetType = UNSET
 
 
 class RequeueDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.requeue/1"):

@@ -26,9 +26,9 @@ class ErrorDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.error
 
 
 class InvokeDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invoke/1"):
-    """How an event ended that a command invoked."""
+    """How an event ended that a command invoked; a query is no event."""
 
-    event: str
+    event: str | None
     handler: str
     key: str | None
     status: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,19 +64,24 @@ def read_journal(desk: Desk, agent: str, query: JournalQuery) -> tuple[SeenJourn
 
 
 def raw_lines(seen: SeenJournal, query: JournalQuery) -> Iterator[bytes]:
-    """The file's own lines of these records.
+    """The file's own lines: of the records that were chosen, or all if nothing was left out.
 
     Raises:
         DiskTrouble: the file can't be read.
     """
     try:
-        data = Path(seen.path).read_bytes() if seen.records else b""
+        data = Path(seen.path).read_bytes()
+    except FileNotFoundError:  # it never ran
+        return
     except OSError as error:
         raise DiskTrouble(f"{seen.path} can't be read: {error.strerror or error}") from None
-    lines = data.split(b"\n")
-    for record in seen.records:
-        if record.line <= len(lines):
-            yield hide(lines[record.line - 1], show_secrets=query.show_secrets)
+    lines = data.removesuffix(b"\n").split(b"\n") if data else []
+    if replace(query, show_secrets=False, reverse=False) == JournalQuery():
+        chosen = list(reversed(lines)) if query.reverse else lines
+    else:
+        chosen = [lines[each.line - 1] for each in seen.records if each.line <= len(lines)]
+    for line in chosen:
+        yield hide(line, show_secrets=query.show_secrets)
 
 
 def _select(view: JournalView, query: JournalQuery) -> Iterator[SeenRecord]:

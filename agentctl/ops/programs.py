@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, Self, cast
 
+import msgspec
+
 from agentctl import hosting
-from agentctl.engines.port import Listener
+from agentctl.engines.port import InvokeRequest, Listener
 from agentctl.errors import AgentctlError, NotFound
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
@@ -29,6 +31,16 @@ class Program(hosting.Host):
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         return self
+
+    async def read(self, request: InvokeRequest) -> bytes:
+        """Read the committed state by a query, and answer its result as JSON."""
+        signature = self.engine.agent(request.agent).spec.queries[request.handler]
+        named = msgspec.json.encode(request.kwargs) if request.kwargs else None
+        args, kwargs = signature.decode(msgspec.json.encode(list(request.args)), named)
+        value = await self.engine.query(
+            request.agent, request.identity, request.handler, tuple(args), kwargs
+        )
+        return signature.result.encode(value)
 
     async def broken(self) -> AgentctlError:
         """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""

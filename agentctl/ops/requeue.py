@@ -5,6 +5,8 @@ Invariant: what these answer is durable. Never prints and never asks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import UNSET
 
 from agentctl.engines.port import Desk, RequeueRequest
@@ -30,8 +32,11 @@ def event_number(text: str, agent: str) -> int:
     return address.event
 
 
-def requeue(desk: Desk, request: RequeueRequest) -> RequeueDocument:
+def requeue(desk: Desk, request: RequeueRequest) -> tuple[RequeueDocument, Sequence[str]]:
     """Put set-aside events back (R10).
+
+    Returns:
+        What went back; and which calls may happen twice, since they were finished before.
 
     Raises:
         NotFound: there is none, or not this one.
@@ -43,18 +48,13 @@ def requeue(desk: Desk, request: RequeueRequest) -> RequeueDocument:
             "other arguments need a fresh event: the recorded calls belong to the recorded ones",
             hint="add --fresh; its finished calls may happen twice",
         )
-    return RequeueDocument(
-        tuple(
-            RequeuedEvent(
-                str(each.event),
-                request.fresh,
-                None if each.was is None else str(each.was),
-                tuple(each.may_happen_twice) or UNSET,
-            )
-            for each in desk.requeue(request)
-        ),
-        dry_run=True if request.dry_run else UNSET,
+    done = desk.requeue(request)
+    events = (
+        RequeuedEvent(str(each.event), request.fresh, None if each.was is None else str(each.was))
+        for each in done
     )
+    twice = [f"{each.event}: {call}" for each in done for call in each.may_happen_twice]
+    return RequeueDocument(tuple(events), dry_run=True if request.dry_run else UNSET), twice
 
 
 def the_only_one(desk: Desk, request: RequeueRequest) -> tuple[int, bytes]:

@@ -29,7 +29,7 @@ PARTS = {
     "SeenSetAside": "event handler args starts records",
     "StateOfAgent": "agent instances",
     "SeenState": "instance state",
-    "RequeuedEvent": "event fresh was may_happen_twice",
+    "RequeuedEvent": "event fresh was",
     "TemplateLine": "name about",
     "ConfigValue": "key value source",
 }

@@ -114,6 +114,7 @@ def execute(request: Request, output: Output) -> int:
     work = functools.partial(
         _invoke,
         asked=asked,
+        query=arguments.is_query(agents[0].cls, request.handler),
         timeout_s=request.timeout_s,
         program=program,
         teller=teller,
@@ -126,6 +127,7 @@ async def _invoke(
     signals: StopSignals,
     *,
     asked: InvokeRequest,
+    query: bool,
     timeout_s: float | None,
     program: Program,
     teller: Teller,
@@ -138,6 +140,10 @@ async def _invoke(
         async with program as engine:
             signals.serve(asyncio.get_running_loop(), stop_asked)
             tell_recovered(engine.recovered, every=False)
+            if query:
+                result = await engine.read(asked)
+                await engine.stop()
+                return _write(None, asked.handler, result, shown_on=output)
             answer = await running.invoke(
                 engine,
                 asked,
@@ -152,16 +158,17 @@ async def _invoke(
     return failure.code
 
 
+def _write(event: str | None, handler: str, result: bytes, *, shown_on: Output) -> int:
+    if shown_on.options.json:
+        document = documents.InvokeDocument(event, handler, None, "completed", msgspec.Raw(result))
+        result = documents.encode(document)
+    shown_on.document(result)
+    return 0
+
+
 def _tell(end: Ended, output: Output) -> int:
     if end.status == "completed":
-        result = end.result or b"null"
-        if output.options.json:
-            document = documents.InvokeDocument(
-                str(end.event), end.handler, None, end.status, msgspec.Raw(result)
-            )
-            result = documents.encode(document)
-        output.document(result)
-        return 0
+        return _write(str(end.event), end.handler, end.result or b"null", shown_on=output)
     if end.error is not None and end.status == "stuck" and not end.divergence:
         for line in () if output.options.json else users_traceback(end.error):
             output.trouble(line)

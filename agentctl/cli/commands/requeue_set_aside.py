@@ -11,12 +11,13 @@ from agentctl.cli.editing import edit_json
 from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
-from agentctl.engines.port import RequeueRequest
+from agentctl.engines.port import Desk, RequeueRequest
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import documents, places
 from agentctl.ops.changes import RequeueDocument
 from agentctl.ops.requeue import event_number, requeue, the_only_one
+from agentctl.project.model import Project
 
 EXAMPLES = (
     ("agentctl requeue set-aside Bot", "put the only one back; finished calls are kept"),
@@ -94,12 +95,29 @@ def execute(asked: Request, output: Output) -> int:
         number, args = the_only_one(desk, request)
         edited = edit_json(request.args or args, output.environ)
         request = replace(request, events=(number,), args=edited)
-    document = requeue(desk, request)
+    if request.args is not None and request.fresh and place.project is not None:
+        with output.users_code():
+            _check_arguments(request, place.project, desk)
+    document, twice = requeue(desk, request)
     if output.options.json:
         output.document(documents.encode(document))
     else:
         _tell(document, request, output)
+    for call in twice:
+        output.note(f"finished before, may happen twice: {call}")
     return 0
+
+
+def _check_arguments(request: RequeueRequest, project: Project, desk: Desk) -> None:
+    """Refuse arguments that the events' handlers don't take; needs the user's code."""
+    from agentctl.ops.arguments import from_json, handler_signature
+    from agentctl.project.loading import load_class
+
+    assert request.args is not None, "there is something to check"
+    for view in desk.set_aside(request.agent):
+        if not request.events or view.event.event in request.events:
+            cls = load_class(project, request.agent)
+            from_json(handler_signature(cls, view.handler), request.args.decode())
 
 
 def _tell(document: RequeueDocument, request: RequeueRequest, output: Output) -> None:
@@ -107,7 +125,5 @@ def _tell(document: RequeueDocument, request: RequeueRequest, output: Output) ->
         output.line(f"{'would requeue' if request.dry_run else 'requeued'} {each.event}")
         if each.was is not None:
             output.note(f"{each.event} takes the place of {each.was}, from the start")
-        for key in each.may_happen_twice or ():
-            output.note(f"finished before, may happen twice: {key}")
     if document.events and not request.dry_run:
         output.note(f"runs with the next start: agentctl run {request.agent}")

@@ -54,6 +54,7 @@ class FakeDesk:
     audits: dict[str, list[str]] = field(default_factory=dict)
     asides: dict[str, list[SetAsideView]] = field(default_factory=dict)
     text: bytes = b""
+    path: str = ""
     kept: dict[Address, bytes] = field(default_factory=dict)
     requests: list[RequeueRequest] = field(default_factory=list)
     dropped: list[tuple[str, int, str]] = field(default_factory=list)
@@ -64,7 +65,8 @@ class FakeDesk:
 
     def journal(self, agent: str) -> JournalView:
         lines = [JournalLine(n, body) for n, body in enumerate(self.journals.get(agent, ()), 1)]
-        return JournalView(agent, f"/srv/agents/{agent}/journal", lines, self.damaged, False)
+        path = self.path or f"/srv/agents/{agent}/journal"
+        return JournalView(agent, path, lines, self.damaged, False)
 
     def audit(self, agent: str) -> Sequence[str]:
         return self.audits.get(agent, [])
@@ -221,6 +223,12 @@ class Bot(Agent):
     @handler
     async def echo(self, text: str) -> str:
         return text
+
+
+@pytest.fixture
+def code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the project have its code."""
+    monkeypatch.setattr("agentctl.project.loading.load_class", lambda project, name: Bot)
 
 
 @pytest.fixture

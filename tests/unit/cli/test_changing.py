@@ -63,7 +63,16 @@ def test_what_makes_no_sense_is_refused(
     assert desk.requests == []
 
 
-def test_arguments_can_be_edited(command: Any, desk: Any, tmp_path: Path) -> None:
+def test_arguments_that_do_not_fit_the_handler_are_refused(
+    command: Any, desk: Any, code: None
+) -> None:
+    desk.asides["Bot"] = [aside(1)]
+    ran = command("requeue", "set-aside", "Bot", "--fresh", "--args", '["x"]')
+    assert (ran.code, desk.requests) == (2, [])
+    assert "order_id" in ran.err
+
+
+def test_arguments_can_be_edited(command: Any, desk: Any, code: None, tmp_path: Path) -> None:
     desk.asides["Bot"] = [aside(1)]
     editor = tmp_path / "editor.py"
     editor.write_text("import sys\nopen(sys.argv[1], 'w').write('[8]')\n")

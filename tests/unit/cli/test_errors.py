@@ -42,7 +42,8 @@ EVENT = Address("Bot", (), 1)
         (("run", "--until-idle=5"), "no duration"),
         (("run", "--concurrency", "0"), "--concurrency"),
         (("--what",), "no option --what"),
-        (("help", "agian"), "there is no command"),
+        (("help", "agian"), "did you mean again?"),
+        (("invoke", "Bot", "request", "--jsn"), "did you mean --json?"),
     ],
     ids=" ".join,
 )

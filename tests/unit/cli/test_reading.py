@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +72,18 @@ def test_what_is_shown_can_be_chosen(
     ran = command("inspect", "journal", "Bot", *words)
     assert ran.code == 0, ran.err
     assert [line.split("\t")[0] for line in ran.out.splitlines()] == lines
+
+
+def test_raw_is_the_file_as_it_is(command: Any, desk: Any, tmp_path: Path) -> None:
+    content = b'{"journal":1,"crc":"1"}\n{"synced":24}\n{"start":1,"crc":"2"}\n'
+    (tmp_path / "journal").write_bytes(content)
+    desk.journals["Bot"] = [b'{"journal":1}', b'{"start":1}']
+    desk.path = str(tmp_path / "journal")
+    assert command("inspect", "journal", "--raw").out.encode() == content
+    (tmp_path / "journal").write_bytes(b"")
+    assert command("inspect", "journal", "--raw").out == ""
+    (tmp_path / "journal").unlink()
+    assert command("inspect", "journal", "--raw").code == 0
 
 
 def test_an_event_can_be_named_as_an_address(command: Any, desk: Any) -> None:
