@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agentctl.errors import BadAgentClass, NotRecordable, UsageError
+from msgspec import Raw, UnsetType
+
+from agentctl.errors import BadAgentClass, BadArguments, NotRecordable, UsageError
 from agentctl.names import check_agent_name, identity_text
 from agentctl.sdk.capability import Capability, Uses
 from agentctl.sdk.handlers import Handler, Query
@@ -87,6 +89,23 @@ class HandlerSpec:
     handler: Handler[Any, Any]
     signature: CallSignature
     exclusive: bool
+
+    def read(self, args: Raw, kwargs: Raw | UnsetType) -> tuple[list[Any], dict[str, Any]]:
+        """Read an accepted event's arguments.
+
+        Raises:
+            BadArguments: they no longer fit the handler.
+        """
+        named = bytes(kwargs) if isinstance(kwargs, Raw) else None
+        try:
+            values, by_name = self.signature.decode(bytes(args), named)
+        except NotRecordable as error:
+            raise BadArguments(
+                f"{self.signature.title}: the recorded arguments no longer fit: {error.message}",
+                hint=f"it is called as {self.signature.shown} now",
+            ) from None
+        self.signature.bind(values, by_name)
+        return values, by_name
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,17 @@ def resolve(annotation: object, owner: type, names: Mapping[str, object], where:
         ) from None
 
 
+class _Written:
+    """An annotation that is shown as it was written, without quotes."""
+
+    def __init__(self, annotation: object) -> None:
+        is_text = isinstance(annotation, str)
+        self._text = str(annotation) if is_text else inspect.formatannotation(annotation)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 class CallSignature:
     """How one function's arguments and result are recorded."""
 
@@ -83,7 +94,14 @@ class CallSignature:
     @property
     def shown(self) -> str:
         """How it is called, for people: `Bot.request(order_id: int)`."""
-        return f"{self.title}{self._bindable}"
+        named = [
+            one if one.annotation is one.empty else one.replace(annotation=_Written(one.annotation))
+            for one in self.parameters
+        ]
+        back = self._signature.return_annotation
+        if back is not self._signature.empty:
+            back = _Written(back)
+        return f"{self.title}{inspect.Signature(named, return_annotation=back)}"
 
     def _codec(self, name: str, annotation: object) -> Codec[Any]:
         if annotation is inspect.Parameter.empty:

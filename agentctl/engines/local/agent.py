@@ -117,6 +117,21 @@ class AgentRuntime:
                 if handler is not None and handler.exclusive:
                     self._instances.take(history.accepted.of, history.number)
 
+    def unable(self) -> list[tuple[Address, str]]:
+        """The open events that can't run any more, each with the reason (R3)."""
+        found = ((one.accepted, self._why_not(one.accepted)) for one in self.open.values())
+        return [(self.address(accepted), why) for accepted, why in found if why is not None]
+
+    def _why_not(self, accepted: EventRecord) -> str | None:
+        handler = self.spec.handlers.get(accepted.handler)
+        if handler is None:
+            return f"there is no handler {accepted.handler!r} any more"
+        try:
+            handler.read(accepted.args, accepted.kwargs)
+        except AgentctlError as error:
+            return error.message
+        return None
+
     # -- beginning events
 
     def pump_soon(self) -> None:
@@ -327,9 +342,11 @@ class AgentRuntime:
 
         Where it is dying, no code of a handler runs any more, not even its clean-up.
         """
-        if isinstance(self.program.dead, Exception):
-            for run in list(self.runs.values()):
+        for run in list(self.runs.values()):
+            if isinstance(self.program.dead, Exception):
                 run.let_go()
+            else:
+                run.die()
         self._committer.abandon()
         self.store.close()
 

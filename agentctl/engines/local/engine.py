@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from agentctl.core.suspicion import EventId, StartPlan, plan_start
-from agentctl.engines.local import moving, recovery
+from agentctl.engines.local import moving, queries, recovery
 from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.endings import End, as_value
@@ -23,8 +23,6 @@ from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Sto
 from agentctl.errors import AgentctlError, BadArguments, DiskTrouble, NotFound, UsageError
 from agentctl.names import Address, Identity
 from agentctl.nearest import nearest_hint
-from agentctl.sdk.agent import build
-from agentctl.sdk.handlers import run_query
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.port import Store
@@ -169,7 +167,7 @@ class LocalEngine:
             store.path,
             [agent.address(one.accepted) for one in history.open.values()],
             [agent.address(one.accepted) for one in moved],
-            _cannot_run(agent),
+            agent.unable(),
             opened.cut,
         )
 
@@ -262,15 +260,9 @@ class LocalEngine:
         """Read the last committed state of an instance."""
         self.check_alive()
         runtime = self.agent(agent)
-        spec = runtime.spec
-        identity = spec.check_identity(identity)
-        kept = runtime.state_of(identity)
-        state = {field: one.codec.decode(kept[field]) for field, one in spec.state.items()}
-        signature = spec.queries[name]
-        given, named = signature.decode(*signature.encode(args, kwargs))
-        obj = build(runtime.cls, identity, state, None)
-        value = run_query(getattr(obj, name)(*given, **named), signature.title)
-        return signature.result.decode(signature.result.encode(value))
+        state = runtime.state_of(runtime.spec.check_identity(identity))
+        raw = queries.read(runtime.cls, identity, state, (name, args, kwargs))
+        return runtime.spec.queries[name].result.decode(raw)
 
     async def submit(self, request: InvokeRequest) -> Address:
         """Accept an event; when this returns, it is durable.
@@ -406,11 +398,3 @@ class LocalEngine:
 
 def _resolve(future: asyncio.Future[Any]) -> None:
     future.set_result(None)
-
-
-def _cannot_run(agent: AgentRuntime) -> list[tuple[Address, str]]:
-    return [
-        (agent.address(one.accepted), f"there is no handler {one.accepted.handler!r} any more")
-        for one in agent.open.values()
-        if one.accepted.handler not in agent.spec.handlers
-    ]

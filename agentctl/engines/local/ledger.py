@@ -33,6 +33,23 @@ class OpenOp:
         self.running: asyncio.Task[None] | None = None
         self.timer: Timer | None = None
 
+    def rest_us(self, now_us: int, up: Uptime | None, latest_us: int) -> int:
+        """What is left of a wait, never more than was asked for, whatever was done to the clock.
+
+        Args:
+            now_us: the wall clock.
+            up: the machine's uptime, which tells what has passed since the wait was recorded.
+            latest_us: the latest time on record, for where the machine was booted anew.
+        """
+        assert isinstance(self.op, TimerOp)
+        passed_us: int | None = 0
+        if self.recorded is not None:
+            passed_us = None if up is None else up.since(self.recorded.up)
+        if passed_us is None:
+            passed_us = max(0, latest_us - self.set_us)
+        asked_us = self.op.until_us - self.set_us
+        return max(0, min(self.op.until_us - now_us, asked_us - passed_us))
+
 
 class Ledger:
     """The open things of one event, and its batch.

@@ -12,8 +12,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec import Raw
-
 from agentctl.core.history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
@@ -114,11 +112,12 @@ class EventRun:
                 f"{self.title}: {site.name} has no handler {accepted.handler!r} any more",
                 hint="put it back, and the event runs with the next start",
             )
-        named = bytes(accepted.kwargs) if isinstance(accepted.kwargs, Raw) else None
-        args, kwargs = self._handler.signature.decode(bytes(accepted.args), named)
-        self._handler.signature.bind(args, kwargs)
         self._state = site.state_of(accepted.of)
-        state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
+        try:
+            args, kwargs = self._handler.read(accepted.args, accepted.kwargs)
+            state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
+        except AgentctlError as error:
+            raise AgentctlError(f"{self.title}: {error.message}", hint=error.hint) from None
         now_us = site.program.now_us(self.history.started_us or 0)
         self._loop = new_loop(self, self.history.started_us or now_us)
         self._obj = build(site.cls, accepted.of, state, self._loop)
@@ -253,22 +252,10 @@ class EventRun:
     def _arm(self, opened: OpenOp) -> None:
         op, program = opened.op, self.site.program
         assert isinstance(op, TimerOp)
-        # After a restart only the rest is waited, also if the clock was set back meanwhile (R19).
-        asked_us = op.until_us - opened.set_us
-        rest_us = min(op.until_us - program.now_us(), asked_us - self._passed_us(opened))
+        rest_us = opened.rest_us(program.now_us(), program.clock.uptime(), self.site.latest_us)
         opened.timer = program.timers.arm(
-            max(0, rest_us) / SECOND_US, lambda: self.site.timer_due(self.number, op.path)
+            rest_us / SECOND_US, lambda: self.site.timer_due(self.number, op.path)
         )
-
-    def _passed_us(self, opened: OpenOp) -> int:
-        """How much of a wait on record has passed for certain, whatever the clock says now."""
-        if opened.recorded is None:
-            return 0
-        up = self.site.program.clock.uptime()
-        passed_us = None if up is None else up.since(opened.recorded.up)
-        if passed_us is not None:
-            return passed_us
-        return max(0, self.site.latest_us - opened.set_us)  # the machine was booted anew
 
     def waits_for(self, path: str) -> bool:
         """Whether the event still waits for that."""
@@ -411,6 +398,10 @@ class EventRun:
             self._stop(opened)
         self._ledger.open.clear()
         self._loop.let_go()
+
+    def die(self) -> None:
+        """Let none of the handler's code run any more, not even its clean-up."""
+        self.is_over = self._loop.closed = True
 
 
 def _recorded(record: OkRecord | ErrorRecord | FiredRecord, opened: OpenOp) -> Outcome:
