@@ -38,7 +38,7 @@ class HandlerReach(UsageError):
 
 def refuse(what: str, hint: str = _IN_A_CAPABILITY) -> HandlerReach:
     """Make the error for a handler that tried `what`."""
-    return HandlerReach(f"a handler can't {what}: it has no world but its capabilities", hint=hint)
+    return HandlerReach(f"a handler can't {what}: {hint}", hint="see docs/concepts.md, Replay")
 
 
 _REFUSED: Final = {

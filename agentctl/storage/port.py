@@ -109,11 +109,15 @@ class Store(Protocol):
         """Go on appending where `scan` ended; a tail that doesn't count is truncated and synced."""
         ...
 
-    def rewrite(self, bodies: Iterable[bytes]) -> None:
+    def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Replace the whole journal: written aside, synced, renamed, folder synced (R14, R23).
 
-        The new file ends with a line that marks all of it as durable. May also be called later,
-        between two appends, for compaction.
+        May also be called later, between two appends, for compaction.
+
+        Args:
+            bodies: all that the journal holds from now on.
+            marked: end it with a line that proves all of it durable; a journal that never held
+                anything needs none.
         """
         ...
 

@@ -48,7 +48,7 @@ class VolatileStore:
     def resume(self, scan: Scan) -> None:
         """Nothing to go on with."""
 
-    def rewrite(self, bodies: Iterable[bytes]) -> None:
+    def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Nothing to rewrite."""
 
     def append(self, bodies: Sequence[bytes]) -> int:

@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import UNSET, Raw, Struct
 
 from agentctl.errors import AgentctlError, NotRecordable
-from agentctl.records import ErrorRecord, OkRecord
+from agentctl.records import ErrorRecord, FiredRecord, OkRecord
 from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
 from agentctl.sdk.context import CALL, CallContext
-from agentctl.sdk.execution import CallOp, Failure, Outcome, Result
+from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, Result
 from agentctl.times import SECOND_US
 from agentctl.values import RecordedError, decode_error, encode_error
 
@@ -121,13 +121,16 @@ def failed(error: BaseException) -> Made:
     return Made(Failure(decode_error(recorded)), error=recorded)
 
 
-def outcome_of(record: OkRecord | ErrorRecord, op: CallOp) -> Outcome:
+def outcome_of(record: OkRecord | ErrorRecord | FiredRecord, op: Op) -> Outcome:
     """A recorded outcome as the handler sees it.
 
     Raises:
         AgentctlError: the recorded value no longer fits the annotation.
     """
+    if isinstance(record, FiredRecord):
+        return Fired()
     if isinstance(record, OkRecord):
+        assert isinstance(op, CallOp)
         try:
             return Result(op.method.signature.result.decode(bytes(record.value)))
         except NotRecordable as error:

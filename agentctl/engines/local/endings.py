@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET, Raw
 
 from agentctl.core.replay import Difference
@@ -140,7 +141,7 @@ def _is_failure(error: BaseException, outcome: Outcome) -> bool:
 
 
 def _failed(outcome: Outcome, error: Exception) -> End:
-    recorded = encode_error(error)
+    recorded = _recorded(error)
     args = UNSET if recorded.args is None else Raw(recorded.args)
     record = FailedRecord(
         _number(outcome),
@@ -156,6 +157,15 @@ def _failed(outcome: Outcome, error: Exception) -> End:
     return End(record, ended, _as_the_caller_sees(error, recorded))
 
 
+def _recorded(error: Exception) -> RecordedError:
+    """The error as recorded; a group also says what is in it."""
+    recorded = encode_error(error)
+    if isinstance(error, ExceptionGroup):
+        inside = "; ".join(f"{one.type}: {one.text}" for one in map(_recorded, error.exceptions))
+        return msgspec.structs.replace(recorded, text=f"{recorded.text}: {inside}")
+    return recorded
+
+
 def _as_the_caller_sees(error: Exception, recorded: RecordedError) -> Exception:
     if isinstance(error, ExceptionGroup):
         return error
@@ -166,8 +176,7 @@ def _as_the_caller_sees(error: Exception, recorded: RecordedError) -> Exception:
 
 def bug(outcome: Outcome, error: BaseException) -> End:
     """The rest of an event that a bug stopped: it runs again at the next start."""
-    text = "".join(traceback.format_exception_only(error)).strip()
-    line = _line_of(error)
+    text, line = _bug_text(error), _line_of(error)
     record = BugRecord(_number(outcome), text, line, at=outcome.at_us)
     stuck = Stuck(
         f"{outcome.event} is stuck: {text}" + (f" ({line})" if line else ""),
@@ -176,6 +185,13 @@ def bug(outcome: Outcome, error: BaseException) -> End:
     stuck.__cause__ = error
     ended = Ended(outcome.event, outcome.handler.name, "stuck", text=text, line=line)
     return End(record, ended, stuck)
+
+
+def _bug_text(error: BaseException) -> str:
+    text = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, BaseExceptionGroup):
+        return f"{text}: {'; '.join(map(_bug_text, error.exceptions))}"
+    return text
 
 
 def nothing_to_wait_for(outcome: Outcome) -> End:

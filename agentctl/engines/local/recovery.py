@@ -129,6 +129,6 @@ def rewrite(opened: Opened, by: Rewriting) -> None:
         at=by.now_us,
     )
     # Crash here: the old journal is whole until the new one has its name.
-    opened.store.rewrite(compacted(history, header))
+    opened.store.rewrite(compacted(history, header), marked=old is not None)
     if by.audit and (lines := audit_lines(by.agent, header, None)):
         opened.store.audit_append(lines)

@@ -22,9 +22,7 @@ from agentctl.engines.local.site import Site
 from agentctl.errors import AgentctlError, Denied, UnknownOutcome
 from agentctl.records import (
     AgainRecord,
-    ErrorRecord,
     FiredRecord,
-    OkRecord,
     ParkedRecord,
     StartRecord,
 )
@@ -149,7 +147,7 @@ class EventRun:
             if ledger.difference is not None or opened is None:
                 break
             try:
-                outcome = _recorded(record, opened)
+                outcome = outcome_of(record, opened.op)
             except AgentctlError as error:
                 called = describe(self.history.calls[path])
                 ledger.difference = Difference(path, called, error.message)
@@ -402,10 +400,3 @@ class EventRun:
     def die(self) -> None:
         """Let none of the handler's code run any more, not even its clean-up."""
         self.is_over = self._loop.closed = True
-
-
-def _recorded(record: OkRecord | ErrorRecord | FiredRecord, opened: OpenOp) -> Outcome:
-    if isinstance(record, FiredRecord):
-        return Fired()
-    assert isinstance(opened.op, CallOp)
-    return outcome_of(record, opened.op)

@@ -96,11 +96,7 @@ class FilesStore:
 
     def _make_folder(self) -> None:
         agents = f"{self._root}/{AGENTS}"
-        if self._disk.kind(self._root) is None:
-            raise UsageError(
-                f"the project's folder {self._root} doesn't exist",
-                hint="make it, or choose another with --root",
-            )
+        self._make_root(self._root)
         self._make(agents)
         self._refuse_other_case(agents)
         self._make(self._folder)
@@ -110,6 +106,14 @@ class FilesStore:
             # acknowledged.
             self._disk.sync_folder(self._root)
             self._disk.sync_folder(agents)
+
+    def _make_root(self, path: str) -> None:
+        """Make the folder that `agents/` lies in, and what is missing above it."""
+        if self._disk.kind(path) is None:
+            above = str(Path(path).parent)
+            self._make_root(above)
+            self._make(path)
+            self._disk.sync_folder(above)
 
     def _make(self, path: str) -> None:
         kind = self._disk.kind(path)
@@ -153,10 +157,10 @@ class FilesStore:
         self._need_lock()
         self._journal.resume(scan)
 
-    def rewrite(self, bodies: Iterable[bytes]) -> None:
+    def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Replace the whole journal; all of it is durable when it returns."""
         self._need_lock()
-        self._journal.rewrite(bodies)
+        self._journal.rewrite(bodies, marked=marked)
 
     def append(self, bodies: Sequence[bytes]) -> int:
         """Hand records to the operating system; return the journal's size in bytes."""

@@ -101,21 +101,21 @@ class Journal:
             raise self._fuse.blow("can't be opened for writing", self._path, error) from error
         self._durable = self._marked = 0
 
-    def rewrite(self, bodies: Iterable[bytes]) -> None:
+    def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Replace the whole journal by `bodies`, all of them durable when it returns."""
         self._fuse.check()
         with self._exchange:
             try:
-                self._rewrite(bodies)
+                self._rewrite(bodies, marked=marked)
             except OSError as error:
                 raise self._fuse.blow("can't be rewritten", self._path, error) from error
 
-    def _rewrite(self, bodies: Iterable[bytes]) -> None:
+    def _rewrite(self, bodies: Iterable[bytes], *, marked: bool) -> None:
         disk = self._disk
         aside = f"{self._path}.new"
         fd = disk.open(aside, "new")
         try:
-            size, crc = self._write_new(fd, bodies)
+            size, crc = self._write_new(fd, bodies, marked=marked)
             disk.sync(fd)
             # Crash here: the old journal stands, whole; the new one is overwritten next time.
             disk.replace(aside, self._path)
@@ -127,10 +127,11 @@ class Journal:
             raise
         self._close_file()
         self._fd = fd
-        self._size = self._durable = self._marked = size
+        self._size = self._durable = size
+        self._marked = size if marked else 0
         self._crc = crc
 
-    def _write_new(self, fd: int, bodies: Iterable[bytes]) -> tuple[int, int]:
+    def _write_new(self, fd: int, bodies: Iterable[bytes], *, marked: bool) -> tuple[int, int]:
         size = crc = held = 0
         batch: list[bytes] = []
         for body in bodies:
@@ -142,7 +143,9 @@ class Journal:
                 size += len(data)
                 batch, held = [], 0
         data, crc = frame.seal(batch, crc, None)
-        mark, crc = frame.seal_mark(size + len(data), crc)
+        mark = b""
+        if marked:
+            mark, crc = frame.seal_mark(size + len(data), crc)
         write_all(self._disk, fd, data + mark)
         return size + len(data) + len(mark), crc
 
