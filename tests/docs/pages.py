@@ -92,7 +92,7 @@ def transcript_of(block: Block) -> Transcript:
 
 def settled(text: str, folder: Path) -> str:
     """A printed text without what differs from run to run."""
-    text = _NEXT.sub("", text.replace(str(folder.resolve()), "/home/ana"))
+    text = _NEXT.sub("", text.replace(str(folder.resolve()), "/srv/shop"))
     for pattern, name in _DIFFERING:
         text = pattern.sub(name, text)
     return text
@@ -110,13 +110,13 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.here = folder
-        self._bin = folder.parent / "bin"
-        self._bin.mkdir(exist_ok=True)
+        self.bin = folder.parent / "bin"
+        self.bin.mkdir(exist_ok=True)
         self._wrap("agentctl", "-m agentctl")
         self._wrap("python", "")
 
     def _wrap(self, name: str, words: str) -> None:
-        path = self._bin / name
+        path = self.bin / name
         path.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n', encoding="utf-8")
         path.chmod(0o755)
 
@@ -154,7 +154,7 @@ class Reader:
 
     def _environment(self) -> dict[str, str]:
         return {
-            "PATH": f"{self._bin}:{os.environ.get('PATH', os.defpath)}",
+            "PATH": f"{self.bin}:{os.environ.get('PATH', os.defpath)}",
             "HOME": str(self.folder.parent),
             "LANG": "C.UTF-8",
             # A checkout that isn't installed still has its package and its pytest plugin.
