@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import heapq
+import itertools
 import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Sequence
@@ -19,7 +20,7 @@ import msgspec
 from msgspec import Raw
 
 from agentctl import call_key
-from agentctl.core.history import EventHistory, JournalHistory, path_of
+from agentctl.core.history import JournalHistory, path_of
 from agentctl.core.lifecycle import Phase
 from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.endings import End
@@ -44,6 +45,7 @@ from .handlers import Bot, World, answer
 NONCE = "00112233aabbccdd"
 STEP_S = 2.0
 DELIVERIES = ("ok", "error", "fired")
+ENDS = ("done", "failed", "bug")
 ESSENTIAL = (*DELIVERIES, "call", "dropped")
 
 
@@ -317,8 +319,7 @@ class Stage:
 
     def follow(self, recorded: Sequence[bytes]) -> Played:
         """Run on with the outcomes and times of a longer record of the same event."""
-        whole = read(recorded).open[1] if kind_of(recorded[-1]) in ESSENTIAL else None
-        deliveries = (whole or _open_part(recorded)).deliveries
+        deliveries = read(unended(recorded)).open[1].deliveries
         done = len(self.run.history.deliveries)
         self.run.begin()
         self.program.work()
@@ -354,13 +355,9 @@ def read(journal: Sequence[bytes]) -> JournalHistory:
     return history
 
 
-def _open_part(journal: Sequence[bytes]) -> EventHistory:
-    return read(unended(journal)).open[1]
-
-
 def unended(journal: Sequence[bytes]) -> list[bytes]:
-    """A journal without its event's end."""
-    return [body for body in journal if kind_of(body) not in ("done", "failed", "bug")]
+    """A journal up to its event's end."""
+    return list(itertools.takewhile(lambda one: kind_of(one) not in ENDS, journal))
 
 
 def over_in(journal: Sequence[bytes]) -> set[str]:

@@ -7,6 +7,7 @@ goes on once the disk failed or the program is dying; and the turns of events un
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -106,7 +107,16 @@ class ProgramCore:
             self.dead = error
             self.recovered.set()
             self.moved.set()
+            self._cut_off_unbegun()
             self.on_death(error)
+
+    def _cut_off_unbegun(self) -> None:
+        """Keep calls whose code hasn't begun from beginning: nothing goes on (R14)."""
+        for task in self.tasks:
+            coro = task.get_coro()
+            assert inspect.iscoroutine(coro)
+            if inspect.getcoroutinestate(coro) == inspect.CORO_CREATED:
+                task.cancel()
 
     # -- turns of events under suspicion (R10)
 
