@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import UNSET, Raw, Struct
 
-from agentctl.errors import AgentctlError, NotRecordable
+from agentctl.errors import AgentctlError, NotRecordable, UnknownOutcome
 from agentctl.records import ErrorRecord, FiredRecord, OkRecord
 from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
 from agentctl.sdk.context import CALL, CallContext
@@ -119,6 +119,14 @@ def failed(error: BaseException) -> Made:
     """What came of a call that raised."""
     recorded = encode_error(error)
     return Made(Failure(decode_error(recorded)), error=recorded)
+
+
+def unknown_outcome(key: str, op: CallOp) -> UnknownOutcome:
+    """The error of a call that a crash cut off and that isn't repeated (R9)."""
+    return UnknownOutcome(
+        f"{key} ({op.method.fn}) was cut off by a crash, and isn't repeated",
+        hint="find out whether it happened, or ask a person",
+    )
 
 
 def outcome_of(record: OkRecord | ErrorRecord | FiredRecord, op: Op) -> Outcome:

@@ -16,16 +16,11 @@ from agentctl.core.history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
 from agentctl.engines.local import endings
-from agentctl.engines.local.calls import CallRun, Made, failed, outcome_of, run_call
+from agentctl.engines.local.calls import CallRun, Made, failed, outcome_of, run_call, unknown_outcome
 from agentctl.engines.local.ledger import Ledger, OpenOp
 from agentctl.engines.local.site import Site
-from agentctl.errors import AgentctlError, Denied, UnknownOutcome
-from agentctl.records import (
-    AgainRecord,
-    FiredRecord,
-    ParkedRecord,
-    StartRecord,
-)
+from agentctl.errors import AgentctlError, Denied
+from agentctl.records import AgainRecord, FiredRecord, ParkedRecord, StartRecord
 from agentctl.sdk.agent import build
 from agentctl.sdk.context import CallContext
 from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, TimerOp
@@ -285,12 +280,14 @@ class EventRun:
     def _launch_one(self, opened: OpenOp) -> None:
         op, program = opened.op, self.site.program
         assert isinstance(op, CallOp)
-        refused = self._refused(opened, op)
-        if refused is not None:
-            made = failed(refused)
-            program.soon(lambda: self._ended(opened, made))
-            return
         key = self._key_begins + op.path
+        refused = op.denied or self.site.denied(op)
+        if refused is not None:
+            self._ended_unmade(opened, Denied(refused))
+            return
+        if opened.recorded is not None and not opened.recorded.repeat:
+            self._ended_unmade(opened, unknown_outcome(key, op))
+            return
         run = CallRun(
             op,
             self.site.method(op),
@@ -300,18 +297,9 @@ class EventRun:
         )
         opened.running = program.spawn(self._call(opened, run))
 
-    def _refused(self, opened: OpenOp, op: CallOp) -> Exception | None:
-        denied = op.denied or self.site.denied(op)
-        if denied is not None:
-            return Denied(denied)
-        recorded = opened.recorded
-        if recorded is not None and not (recorded.repeat and self.site.options(op).repeat):
-            return UnknownOutcome(
-                f"{self.site.key(self.accepted, op.path)} ({op.method.fn}) "
-                "was cut off by a crash, and isn't repeated",
-                hint="find out whether it happened, or ask a person",
-            )
-        return None
+    def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:
+        made = failed(error)
+        self.site.program.soon(lambda: self._ended(opened, made))
 
     def _entered(self, key: str, op: CallOp) -> None:
         self.site.program.listener.called(key, op.method.fn)
