@@ -64,7 +64,9 @@ def _usage_error(error: TyperException, words: Sequence[str], command: Command) 
     option = getattr(error, "option_name", "")
     if "--" not in words and option[1:2].isdigit():
         hint = f"what begins with a dash comes behind --: agentctl {command.name} … -- {option}"
-    elif near := getattr(error, "possibilities", None) or get_close_matches(option, GLOBAL_FLAGS):
+    elif near := getattr(error, "possibilities", None) or get_close_matches(
+        option, GLOBAL_FLAGS, cutoff=0.7
+    ):
         hint = f"did you mean {min(near)}? agentctl {command.name} --help lists them"
     else:
         hint = f"write: {hint}; agentctl {command.name} --help says more"

@@ -136,21 +136,23 @@ async def _invoke(
     import asyncio
 
     stop_asked = asyncio.Event()
+    answer, read = None, b""
     with output.users_code():
         async with program as engine:
             signals.serve(asyncio.get_running_loop(), stop_asked)
             tell_recovered(engine.recovered, every=False)
             if query:
-                result = await engine.read(asked)
-                await engine.stop()
-                return _write(None, asked.handler, result, shown_on=output)
-            answer = await running.invoke(
-                engine,
-                asked,
-                stop_asked=stop_asked,
-                timeout_s=timeout_s,
-                accepted=teller.own,
-            )
+                read = await engine.read(asked)
+            else:
+                answer = await running.invoke(
+                    engine,
+                    asked,
+                    stop_asked=stop_asked,
+                    timeout_s=timeout_s,
+                    accepted=teller.own,
+                )
+    if answer is None:
+        return _write(None, asked.handler, read, shown_on=output)
     if answer.ended is not None:
         return _tell(answer.ended, output)
     failure = _unanswered(answer, timeout_s, signals)
