@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
-from agentctl import AgentSettings, Stuck, bind
 from agentctl.engines.port import InvokeRequest
-from agentctl.names import Address
 from agentctl.sdk.agent import spec_of
 from agentctl.storage.faulty import SimulatedDeath
 from agentctl.testing import Durable, FakeClock
-
-QUIET = AgentSettings(audit=True)
 
 
 class Heard:
@@ -53,8 +50,6 @@ class World(Durable):
         self.entropy = None
 
     def _options(self, base):
-        from dataclasses import replace
-
         options = replace(super()._options(base), listener=self.heard)
         return options if self.entropy is None else replace(options, entropy=self.entropy)
 
@@ -86,13 +81,13 @@ class World(Durable):
         """Start, accept requests, and run until a call raises `SimulatedDeath`."""
 
         async def life():
-            with pytest.raises(SimulatedDeath):
-                async with self.program(*bindings, jumps=jumps) as host:
-                    for request in requests:
-                        await host.submit(request)
-                    await host.idle(float("inf") if jumps else 0.0)
+            async with self.program(*bindings, jumps=jumps) as host:
+                for request in requests:
+                    await host.submit(request)
+                await host.idle(float("inf") if jumps else 0.0)
 
-        asyncio.run(life())
+        with pytest.raises(SimulatedDeath):
+            asyncio.run(life())
 
     def invoke(self, binding, handler, *args, identity=(), jumps=True, **kwargs):
         """One program that runs one event; returns its `Ended`."""
@@ -150,6 +145,3 @@ def die():
         raise SimulatedDeath
 
     return kill
-
-
-__all__ = ["Address", "Stuck", "bind"]

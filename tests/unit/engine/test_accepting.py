@@ -240,7 +240,7 @@ def test_random_and_uuid4_are_the_same_on_replay_and_differ_by_branch_and_event(
 def test_p16_arguments_that_do_not_fit_are_refused_and_nothing_is_accepted(world):
     binding = bind(Bot, api=Keys())
     for args in (("a", "b"), (7,)):
-        with pytest.raises(BadArguments, match="Bot.one") as refused:
+        with pytest.raises(BadArguments, match=r"Bot\.one") as refused:
             world.invoke(binding, "one", *args)
         assert "call it as Bot.one(what: str" in str(refused.value.hint)
     with pytest.raises(BadArguments):

@@ -91,14 +91,14 @@ def test_k8_a_handler_that_was_changed_is_stuck_alone_and_others_go_on(world, re
     api = Ledger("a2")
 
     async def life():
-        with pytest.raises(SimulatedDeath):
-            async with world.program(bind(Bot, api=api)) as host:
-                await host.submit(request_of(Bot, "nap", "n", 60.0))
-                await host.idle(0)
-                await host.submit(request_of(Bot, "request", "a"))
-                await host.idle(0)
+        async with world.program(bind(Bot, api=api)) as host:
+            await host.submit(request_of(Bot, "nap", "n", 60.0))
+            await host.idle(0)
+            await host.submit(request_of(Bot, "request", "a"))
+            await host.idle(0)
 
-    asyncio.run(life())
+    with pytest.raises(SimulatedDeath):
+        asyncio.run(life())
     api.die_at.clear()
     changed = changed_bot()
     world.start(bind(changed, api=api))
