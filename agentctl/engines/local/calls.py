@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,6 +22,8 @@ from agentctl.sdk.context import CALL, CallContext
 from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, Result
 from agentctl.times import SECOND_US
 from agentctl.values import RecordedError, decode_error, encode_error
+
+log = logging.getLogger("agentctl")
 
 
 class BoundMethod:
@@ -101,8 +104,29 @@ def _entered(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Awaitable
     if not run.method.blocks:
         return fn(*args, **kwargs)  # type: ignore[no-any-return]
     ctx = contextvars.copy_context()
-    loop = asyncio.get_running_loop()
-    return loop.run_in_executor(run.threads(), lambda: ctx.run(fn, *args, **kwargs))
+    return _in_thread(run, lambda: ctx.run(fn, *args, **kwargs))
+
+
+async def _in_thread(run: CallRun, work: Callable[[], Any]) -> Any:
+    """Run what blocks in a thread; a thread can't be stopped, only no longer waited for."""
+    given_up = False
+
+    def watched() -> Any:
+        try:
+            return work()
+        finally:
+            if given_up:
+                log.warning(
+                    "%s: %s went on in its thread until now; nobody waits for it any more",
+                    run.context.key,
+                    run.op.method.fn,
+                )
+
+    try:
+        return await asyncio.get_running_loop().run_in_executor(run.threads(), watched)
+    except asyncio.CancelledError:
+        given_up = True
+        raise
 
 
 def _succeeded(op: CallOp, value: object) -> Made:

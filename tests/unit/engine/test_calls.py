@@ -1,4 +1,4 @@
-"""R9: calls that nobody waits for, or that may have happened; calls that are forbidden or limited."""
+"""R9: calls that nobody waits for, or that may have happened; calls forbidden or limited."""
 
 from __future__ import annotations
 
@@ -227,3 +227,25 @@ def test_r7_a_result_is_what_the_record_gives_back_in_the_first_run_too(world):
 
     ended = world.invoke(bind(Taker, pairs=RealPair()), "run")
     assert ended.result == b"[false,true,true]"
+
+
+def test_r9_a_thread_s_late_result_is_dropped_with_a_warning(world, request_of, caplog):
+    api = Real()
+
+    async def life():
+        async with world.program(bind(Bot, api=api, narrow=api)) as host:
+            event = await host.submit(request_of(Bot, "gives_up_blocking"))
+            while not api.made:
+                await asyncio.sleep(0.001)
+            world.clock.advance(5)
+            ended = await host.ended(event)
+            assert "Bot-1-2: Api.block" not in caplog.text
+            api.thread.set()
+            while "nobody waits" not in caplog.text:
+                await asyncio.sleep(0.001)
+            return ended
+
+    assert asyncio.run(life()).result == b'"gave up"'
+    assert "Bot-1-2: Api.block went on in its thread until now" in caplog.text
+    assert {"dropped": "1-2"} in world.records()
+    assert not any("ok" in one for one in world.records())
