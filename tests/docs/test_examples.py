@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
+from agentctl import every
+from agentctl.errors import NotInThisVersion
 
 from .pages import LANGUAGES, PAGES, REPOSITORY, Block, Reader, blocks_of
 
@@ -76,3 +80,13 @@ def test_the_commands_of_the_readme_exist() -> None:
     for name in ("scripts/demo", "scripts/test"):
         path = REPOSITORY / name
         assert path.stat().st_mode & 0o111, f"{name} can't be run"
+
+
+def test_what_is_not_there_yet_is_told_where_the_errors_say() -> None:
+    with pytest.raises(NotInThisVersion) as refused:
+        every(timedelta(hours=1))
+    assert refused.value.hint is not None
+    found = re.fullmatch(r"see (?P<page>\S+), (?P<heading>.+)", refused.value.hint)
+    assert found, refused.value.hint
+    text = (REPOSITORY / found["page"]).read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(found['heading'])}", text, re.MULTILINE)
