@@ -17,7 +17,7 @@ import agentctl
 from agentctl.storage.faulty import FaultyDisk
 from agentctl.testing import FakeClock
 
-from ..replay.handlers import EVERY
+from ..replay.bot import EVERY
 from ..replay.program import live
 
 JOURNALS = Path(__file__).parent / "journals"

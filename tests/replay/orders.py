@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from agentctl.core.history import path_of
 from agentctl.records import CallRecord, decode, kind_of
 
-from .stage import DELIVERIES, unended
+from .stage import DELIVERIES, path_of, unended
 
 Allows = Callable[[Any, list[str]], bool]
 

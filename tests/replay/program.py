@@ -25,8 +25,9 @@ from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import FakeClock
 
-from .handlers import Bot, World, answer
+from .bot import Bot
 from .stage import NONCE, STEP_S
+from .world import World, answer
 
 SETTINGS = AgentSettings(max_starts=1000, audit=False)
 

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw
 
 from agentctl import call_key
-from agentctl.core.history import JournalHistory, path_of
+from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.endings import End
@@ -40,7 +40,8 @@ from agentctl.records import (
 from agentctl.sdk.agent import Agent
 from agentctl.testing import FakeClock
 
-from .handlers import Bot, World, answer
+from .bot import Bot
+from .world import World, answer
 
 NONCE = "00112233aabbccdd"
 STEP_S = 2.0
@@ -353,6 +354,11 @@ def read(journal: Sequence[bytes]) -> JournalHistory:
     for body in (header, *journal):
         history.fold(kind_of(body), decode(body), body)
     return history
+
+
+def path_of(call: str) -> str:
+    """The path in a recorded call's key: `1.3` of `17-1.3`."""
+    return call.partition("-")[2]
 
 
 def unended(journal: Sequence[bytes]) -> list[bytes]:

@@ -19,7 +19,7 @@ import pytest
 
 from agentctl.records import BugRecord
 
-from .handlers import EVERY
+from .bot import EVERY
 from .orders import ALLOWS, heard_in
 from .stage import Played, Stage, over_in, unended
 

@@ -19,7 +19,7 @@ from agentctl.storage.faulty import Fault, FaultyDisk
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import FakeClock
 
-from .handlers import EVERY
+from .bot import EVERY
 from .orders import ALLOWS, heard_in
 from .program import Life, journal_on, live
 from .stage import ESSENTIAL, over_in
