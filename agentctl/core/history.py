@@ -7,13 +7,13 @@ events are kept as they are, so that a rewrite copies them unread.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Raw
 
 from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.keys import Delivery, call_of, number_of, path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.names import Identity
 from agentctl.records import (
@@ -41,7 +41,6 @@ from agentctl.records import (
 )
 from agentctl.times import LAST_INSTANT_US
 
-Delivery: TypeAlias = OkRecord | ErrorRecord | FiredRecord
 EventRecordLike: TypeAlias = (
     StartRecord | CallRecord | Delivery | DroppedRecord | ParkedRecord | AgainRecord | BugRecord
 )
@@ -179,18 +178,6 @@ _EVENT_FOLDS: Final[dict[type, Callable[[EventHistory, Any], None]]] = {
 def _check_follows(kind: str, event: EventHistory) -> None:
     if kind not in ALLOWED[event.phase]:
         raise ValueError(f"{kind!r} can't follow: event {event.number} is {event.phase}")
-
-
-def path_of(call: str) -> str:
-    """The path in a recorded call's key: `1.3` of `17-1.3`."""
-    return call[call.index("-") + 1 :]
-
-
-def call_of(record: Delivery) -> str:
-    """The call that an outcome belongs to."""
-    if isinstance(record, OkRecord):
-        return record.ok
-    return record.error if isinstance(record, ErrorRecord) else record.fired
 
 
 class JournalHistory:
@@ -361,41 +348,3 @@ def outcome_of(accepted: EventRecord, end: DoneRecord | FailedRecord) -> Outcome
         text=failed.text if failed else None,
         at=end.at,
     )
-
-
-_CALL_KEY: Final = re.compile(r"([0-9]{1,18})-[0-9]+(?:\.[0-9]+)*")
-_CALL_FIELDS: Final = {
-    CallRecord: "call",
-    OkRecord: "ok",
-    ErrorRecord: "error",
-    FiredRecord: "fired",
-    DroppedRecord: "dropped",
-}
-_NUMBER_FIELDS: Final = {
-    EventRecord: "event",
-    StartRecord: "start",
-    ParkedRecord: "parked",
-    AgainRecord: "again",
-    BugRecord: "bug",
-    DoneRecord: "done",
-    FailedRecord: "failed",
-    AsideRecord: "aside",
-    RequeuedRecord: "requeued",
-    DropRecord: "drop",
-    OutcomeRecord: "outcome",
-}
-
-
-def number_of(record: Record) -> int:
-    """The number of the event that a record belongs to, 0 for the journal's own.
-
-    Raises:
-        ValueError: a call's key isn't one.
-    """
-    field = _CALL_FIELDS.get(type(record))
-    if field is not None:
-        found = _CALL_KEY.fullmatch(getattr(record, field))
-        if found is None:
-            raise ValueError(f"{getattr(record, field)!r} is no call's key")
-        return int(found[1])
-    return getattr(record, _NUMBER_FIELDS.get(type(record), ""), 0)

@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
-from agentctl.core.history import EventHistory, call_of, number_of, path_of
+from agentctl.core.history import EventHistory
+from agentctl.core.keys import call_of, number_of, path_of
 from agentctl.errors import SetAsideDamaged
 from agentctl.records import (
     AsideRecord,

@@ -19,6 +19,7 @@ from agentctl.errors import AgentctlError, NotFound
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
 from agentctl.sdk.capability import Capability
+from agentctl.sdk.execution import Target
 from agentctl.sdk.settings import AgentSettings
 
 # How often a program that serves is asked whether it still can; events say so by themselves.
@@ -37,9 +38,8 @@ class Program(hosting.Host):
         signature = self.engine.agent(request.agent).spec.queries[request.handler]
         named = msgspec.json.encode(request.kwargs) if request.kwargs else None
         args, kwargs = signature.decode(msgspec.json.encode(list(request.args)), named)
-        value = await self.engine.query(
-            request.agent, request.identity, request.handler, tuple(args), kwargs
-        )
+        target = Target(request.agent, request.identity, request.handler)
+        value = await self.engine.query(target, args, kwargs)
         return signature.result.encode(value)
 
     async def broken(self) -> AgentctlError:

@@ -7,6 +7,7 @@ The loop *submits* what the handler asks for and *drops* what nobody waits for a
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -96,27 +97,21 @@ class Execution(Protocol):
         ...
 
 
+class Target(Struct, frozen=True):
+    """A handler or a query of one instance."""
+
+    agent: str
+    identity: tuple[str, ...]
+    name: str
+
+
 class Invoker(Protocol):
     """Whatever runs agents in this program; references and hosts invoke through it."""
 
-    async def invoke(
-        self,
-        agent: str,
-        identity: tuple[str, ...],
-        handler: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
+    async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Accept an event and wait for its outcome."""
         ...
 
-    async def query(
-        self,
-        agent: str,
-        identity: tuple[str, ...],
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
+    async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Read the last committed state."""
         ...

@@ -132,8 +132,7 @@ async def _ask(
 ) -> Any:
     if running_loop() is not None:
         _later("asking another agent from a handler")
-    identity, agent = reference.known_identity(), reference.agent
-    return await reference.find_invoker().invoke(agent, identity, name, args, kwargs)
+    return await reference.find_invoker().invoke(reference.target(name), args, kwargs)
 
 
 class Handler(Generic[P, R_co]):
@@ -219,8 +218,7 @@ class Query(Generic[P, R_co]):
             _later("asking another agent from a handler")
 
         async def ask(*args: Any, **kwargs: Any) -> Any:
-            invoker, identity = reference.find_invoker(), reference.known_identity()
-            return await invoker.query(reference.agent, identity, self.name, args, kwargs)
+            return await reference.find_invoker().query(reference.target(self.name), args, kwargs)
 
         return ask
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentctl.errors import AgentctlError, UsageError
-from agentctl.sdk.execution import Invoker
+from agentctl.sdk.execution import Invoker, Target
 
 _serving: Final[dict[type, list[Invoker]]] = {}
 
@@ -39,8 +39,8 @@ class Reference:
         """The agent's name."""
         return self.cls.__name__
 
-    def known_identity(self) -> tuple[str, ...]:
-        """The identity.
+    def target(self, name: str) -> Target:
+        """A handler or a query of the instance.
 
         Raises:
             UsageError: none was given.
@@ -50,7 +50,7 @@ class Reference:
                 f"{self.agent} has identity fields, and no instance was named",
                 hint=f"refer to one by {self.agent}.ref(…)",
             )
-        return self.identity
+        return Target(self.agent, self.identity, name)
 
     def find_invoker(self) -> Invoker:
         """Whoever runs the agent in this program.

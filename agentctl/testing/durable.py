@@ -12,6 +12,7 @@ from agentctl.engines.local.engine import EngineOptions, LocalEngine
 from agentctl.hosting import Host
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability
+from agentctl.sdk.execution import Target
 from agentctl.sdk.settings import AgentSettings
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
@@ -67,7 +68,7 @@ class Durable:
         async def program() -> Any:
             async with self.host(binding) as host:
                 names = spec_of(agent).identity_of(identity)
-                return await host.engine.invoke(agent.__name__, names, handler, args, {})
+                return await host.engine.invoke(Target(agent.__name__, names, handler), args, {})
 
         return asyncio.run(program())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,8 +21,9 @@ from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
 from agentctl.errors import AgentctlError, BadArguments, DiskTrouble, NotFound, UsageError
-from agentctl.names import Address, Identity
+from agentctl.names import Address
 from agentctl.nearest import nearest_hint
+from agentctl.sdk.execution import Target
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.port import Store
@@ -220,49 +221,33 @@ class LocalEngine:
         if self.program.stopping:
             raise AgentctlError("the program is stopping", hint="start it again")
 
-    def accept(
-        self, name: str, identity: Identity, handler: str, raw: tuple[bytes, bytes | None]
-    ) -> tuple[AgentRuntime, int]:
+    def accept(self, target: Target, raw: tuple[bytes, bytes | None]) -> tuple[AgentRuntime, int]:
         """Put an event of checked arguments on record."""
         self.check_alive()
-        agent = self.agent(name)
-        identity = agent.spec.check_identity(identity)
+        agent = self.agent(target.agent)
+        identity = agent.spec.check_identity(target.identity)
         number: list[int] = []
-        self.program.guard(lambda: number.append(agent.accept(identity, handler, *raw)))
+        self.program.guard(lambda: number.append(agent.accept(identity, target.name, *raw)))
         self.check_alive()
         return agent, number[0]
 
-    async def invoke(
-        self,
-        agent: str,
-        identity: Identity,
-        handler: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
+    async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Accept an event and wait for its outcome, as the handler's caller sees it."""
-        spec = self.agent(agent).spec.handlers[handler]
-        runtime, number = self.accept(agent, identity, handler, spec.signature.encode(args, kwargs))
+        handler = self.agent(target.agent).spec.handlers[target.name]
+        runtime, number = self.accept(target, handler.signature.encode(args, kwargs))
         end = await runtime.wait_for(number)
         if end.error is not None:
             raise end.error
         assert end.ended.result is not None
-        return as_value(end.ended.result, spec)
+        return as_value(end.ended.result, handler)
 
-    async def query(
-        self,
-        agent: str,
-        identity: Identity,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
+    async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Read the last committed state of an instance."""
         self.check_alive()
-        runtime = self.agent(agent)
-        state = runtime.state_of(runtime.spec.check_identity(identity))
-        raw = queries.read(runtime.cls, identity, state, (name, args, kwargs))
-        return runtime.spec.queries[name].result.decode(raw)
+        runtime = self.agent(target.agent)
+        state = runtime.state_of(runtime.spec.check_identity(target.identity))
+        raw = queries.read(runtime.cls, target.identity, state, (target.name, args, kwargs))
+        return runtime.spec.queries[target.name].result.decode(raw)
 
     async def submit(self, request: InvokeRequest) -> Address:
         """Accept an event; when this returns, it is durable.
@@ -272,7 +257,8 @@ class LocalEngine:
             BadArguments: the arguments don't fit; nothing was accepted.
         """
         raw = self._raw_arguments(request)
-        agent, number = self.accept(request.agent, request.identity, request.handler, raw)
+        target = Target(request.agent, request.identity, request.handler)
+        agent, number = self.accept(target, raw)
         address = agent.address(agent.open[number].accepted)
         self._watched[address] = agent.wait_for(number)
         durable: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

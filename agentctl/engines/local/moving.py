@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentctl.core.audit import AUDITED, audit_lines
-from agentctl.core.history import EventHistory, JournalHistory, number_of
+from agentctl.core.history import EventHistory, JournalHistory
+from agentctl.core.keys import number_of
 from agentctl.core.set_aside import aside_record, parse, plain_lines, render
 from agentctl.errors import SetAsideDamaged
 from agentctl.records import AsideRecord, DropRecord, Record, RequeuedRecord, encode

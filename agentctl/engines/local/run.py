@@ -16,7 +16,14 @@ from agentctl.core.history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
 from agentctl.engines.local import endings
-from agentctl.engines.local.calls import CallRun, Made, failed, outcome_of, run_call, unknown_outcome
+from agentctl.engines.local.calls import (
+    CallRun,
+    Made,
+    failed,
+    outcome_of,
+    run_call,
+    unknown_outcome,
+)
 from agentctl.engines.local.ledger import Ledger, OpenOp
 from agentctl.engines.local.site import Site
 from agentctl.errors import AgentctlError, Denied
