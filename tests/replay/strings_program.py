@@ -2,7 +2,8 @@
 
     python strings_program.py FOLDER CALLS HANDLER
 
-It dies in the CALLSth call; 0: it goes on with what it finds, to the end. Each call that it makes it prints.
+It dies in the CALLSth call; 0: it goes on with what it finds, to the end. Each call
+that it makes it prints.
 """
 
 from __future__ import annotations
