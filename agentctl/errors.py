@@ -1,29 +1,29 @@
 """The tree of errors; every error that a person can meet is one of these.
 
-    AgentctlError                    the root; carries exit_code and hint
-    ├── UsageError            2      a flag, an argument, a time
-    │   ├── BadArguments             arguments that don't fit the handler (also a TypeError)
-    │   └── BadAgentClass            a class that can't be an agent (also a TypeError)
-    ├── NotFound              3      no such project, agent, handler, event
-    ├── Conflict              4      the thing is in another state than the request needs
-    │   ├── KeyReused, LaneFull
-    ├── Locked                5      another program holds the agent's folder
-    ├── Damaged               6      what is on disk can't be trusted or understood
-    │   ├── JournalDamaged, FormatTooNew, SetAsideDamaged
-    │   └── Divergence               the program asks for another call than the one on record
-    ├── ProjectError          7      kavach.toml or the code can't be loaded
-    ├── DiskTrouble           74     a record couldn't be written or synced
-    ├── Interrupted           143    the program stopped before the outcome was known
-    ├── NotInThisVersion      2      a promised part that this version doesn't have yet
-    └── EventError            1      how an event or a call of it ended
-        ├── CallFailed               a call's error whose type can't be rebuilt
-        ├── NotRecordable            a value that can't be written down
-        ├── UnknownOutcome, Denied, WouldDeadlock, StepFailed
-        └── Stuck, Cancelled, MissedRun, SetAside, OutcomeGone
-    AgentError                       users derive theirs from it; callers are meant to see it
-    └── NonRetryable
-    ControlFlow (BaseException)      what user code must not swallow
-    └── Dropped                      a handler of a program that stopped was resumed
+AgentctlError                    the root; carries exit_code and hint
+├── UsageError            2      a flag, an argument, a time
+│   ├── BadArguments             arguments that don't fit the handler (also a TypeError)
+│   └── BadAgentClass            a class that can't be an agent (also a TypeError)
+├── NotFound              3      no such project, agent, handler, event
+├── Conflict              4      the thing is in another state than the request needs
+│   ├── KeyReused, LaneFull
+├── Locked                5      another program holds the agent's folder
+├── Damaged               6      what is on disk can't be trusted or understood
+│   ├── JournalDamaged, FormatTooNew, SetAsideDamaged
+│   └── Divergence               the program asks for another call than the one on record
+├── ProjectError          7      kavach.toml or the code can't be loaded
+├── DiskTrouble           74     a record couldn't be written or synced
+├── Interrupted           143    the program stopped before the outcome was known
+├── NotInThisVersion      2      a promised part that this version doesn't have yet
+└── EventError            1      how an event or a call of it ended
+    ├── CallFailed               a call's error whose type can't be rebuilt
+    ├── NotRecordable            a value that can't be written down
+    ├── UnknownOutcome, Denied, WouldDeadlock, StepFailed
+    └── Stuck, Cancelled, MissedRun, SetAside, OutcomeGone
+AgentError                       users derive theirs from it; callers are meant to see it
+└── NonRetryable
+ControlFlow (BaseException)      what user code must not swallow
+└── Dropped                      a handler of a program that stopped was resumed
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any, Final, Self, TypeVar
 from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.engine import EngineOptions, LocalEngine
 from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
-from agentctl.errors import UsageError
+from agentctl.errors import AgentctlError, UsageError
 from agentctl.names import Address
 from agentctl.sdk.agent import Agent, refer, spec_of
 from agentctl.sdk.capability import Capability
@@ -74,6 +74,7 @@ class Host:
         self._engine: LocalEngine | None = None
         self._block: asyncio.Task[Any] | None = None
         self._interrupted = False
+        self._stopped = Stopped(0, 0)
 
     @property
     def engine(self) -> LocalEngine:
@@ -134,14 +135,24 @@ class Host:
         """Wait until nothing is queued, running, or due within so many seconds."""
         return await self.engine.idle(within_s)
 
+    async def broken(self) -> AgentctlError:
+        """Wait until nothing can go on, and return why; as long as all is well, for ever."""
+        engine = self.engine
+        await engine.broken.wait()
+        try:
+            engine.check_alive()
+        except AgentctlError as error:
+            return error
+        raise AssertionError("what is broken isn't alive")
+
     async def stop(self) -> Stopped:
-        """Stop gracefully; safe to call twice."""
-        if self._engine is None:
-            return Stopped(0, 0)
-        engine, self._engine = self._engine, None
-        for binding in self._bindings:
-            unserve(binding.cls, engine)
-        return await engine.stop()
+        """Stop gracefully; the second time, only tell again."""
+        if self._engine is not None:
+            engine, self._engine = self._engine, None
+            for binding in self._bindings:
+                unserve(binding.cls, engine)
+            self._stopped = await engine.stop()
+        return self._stopped
 
     def reference(self, agent: type[A]) -> A:
         """The reference that `start` gives: to the one instance, where there is only one."""

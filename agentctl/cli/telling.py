@@ -32,6 +32,10 @@ class Teller:
         self._own: Address | None = None
         self._early: list[Ended] = []
 
+    def recovered(self, found: Recovered) -> None:
+        """A start has read an agent's journal; nothing of it runs yet."""
+        _tell_recovered(found, every=not self._quietly)
+
     def own(self, event: Address) -> None:
         """Say nothing about the end of this event: the command's answer says it."""
         self._own = event
@@ -81,28 +85,27 @@ class Teller:
                 log.error("  %s", line)
 
 
-def tell_recovered(recovered: Sequence[Recovered], *, every: bool) -> None:
-    """Say what a start found, and where to look; with `every`, also of whom there is no news."""
-    for found in recovered:
-        agent = {"agent": found.agent}
-        if found.cut:
-            text = f"{found.agent}: the journal's end was cut off: {found.cut}"
-            log.warning("%s; the rest is whole", text, extra=agent)
-        if found.unfinished:
-            log.info(
-                "%s: %s run again; see: agentctl inspect journal %s",
-                found.agent,
-                _listed(found.unfinished),
-                found.agent,
-                extra=agent,
-            )
-        for event in found.set_aside:
-            _say(logging.WARNING, _aside(event), event)
-        for event, reason in found.stuck:
-            text = f"{event} is stuck: {reason}; mend the code, it runs again at the next start"
-            _say(logging.ERROR, text, event)
-        if every and not (found.unfinished or found.set_aside or found.stuck):
-            log.info("%s: nothing was left unfinished", found.agent, extra=agent)
+def _tell_recovered(found: Recovered, *, every: bool) -> None:
+    """Say what a start found, and where to look; with `every`, also where there is no news."""
+    agent = {"agent": found.agent}
+    if found.cut:
+        text = f"{found.agent}: the journal's end was cut off: {found.cut}"
+        log.warning("%s; the rest is whole", text, extra=agent)
+    if found.unfinished:
+        log.info(
+            "%s: %s run again; see: agentctl inspect journal %s",
+            found.agent,
+            _listed(found.unfinished),
+            found.agent,
+            extra=agent,
+        )
+    for event in found.set_aside:
+        _say(logging.WARNING, _aside(event), event)
+    for event, reason in found.stuck:
+        text = f"{event} is stuck: {reason}; mend the code, it runs again at the next start"
+        _say(logging.ERROR, text, event)
+    if every and not (found.unfinished or found.set_aside or found.stuck):
+        log.info("%s: nothing was left unfinished", found.agent, extra=agent)
 
 
 def set_up_logging(output: Output, *, as_json: bool, level: int) -> None:

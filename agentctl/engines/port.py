@@ -92,6 +92,10 @@ class Stopped:
 class Listener(Protocol):
     """Hears what an engine does, as it does it; called on the engine's own loop."""
 
+    def recovered(self, found: Recovered) -> None:
+        """A start has read an agent's journal; nothing of it runs yet."""
+        ...
+
     def started(self, event: Address, handler: str, *, again: bool) -> None:
         """An event begins to execute."""
         ...

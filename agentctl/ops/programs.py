@@ -9,21 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final, Self, cast
+from typing import Self, cast
 
 import msgspec
 
 from agentctl import hosting
 from agentctl.engines.port import InvokeRequest, Listener
-from agentctl.errors import AgentctlError, NotFound
+from agentctl.errors import NotFound
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
 from agentctl.sdk.capability import Capability
 from agentctl.sdk.execution import Target
 from agentctl.sdk.settings import AgentSettings
-
-# How often a program that serves is asked whether it still can; events say so by themselves.
-_LOOK_S: Final = 0.1
 
 
 class Program(hosting.Host):
@@ -41,17 +38,6 @@ class Program(hosting.Host):
         target = Target(request.agent, request.identity, request.handler)
         value = await self.engine.query(target, args, kwargs)
         return signature.result.encode(value)
-
-    async def broken(self) -> AgentctlError:
-        """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""
-        import asyncio
-
-        while True:
-            try:
-                self.engine.check_alive()
-            except AgentctlError as error:
-                return error
-            await asyncio.sleep(_LOOK_S)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from agentctl.cli.output import Output
 from agentctl.cli.place import find_project
 from agentctl.cli.programs import run_program
 from agentctl.cli.stopping import StopSignals
-from agentctl.cli.telling import Teller, level_of, set_up_logging, tell_recovered
+from agentctl.cli.telling import Teller, level_of, set_up_logging
 from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.errors import UsageError
 from agentctl.names import Address
@@ -140,7 +140,6 @@ async def _invoke(
     with output.users_code():
         async with program as engine:
             signals.serve(asyncio.get_running_loop(), stop_asked)
-            tell_recovered(engine.recovered, every=False)
             if query:
                 read = await engine.read(asked)
             else:

@@ -16,7 +16,7 @@ from agentctl.cli.output import Output
 from agentctl.cli.place import find_project
 from agentctl.cli.programs import run_program
 from agentctl.cli.stopping import StopSignals
-from agentctl.cli.telling import Teller, level_of, log, set_up_logging, tell_recovered
+from agentctl.cli.telling import Teller, level_of, log, set_up_logging
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import running
@@ -124,7 +124,6 @@ async def _serve(
     asked = asyncio.Event()
     async with program as engine:
         signals.serve(asyncio.get_running_loop(), asked)
-        tell_recovered(engine.recovered, every=True)
         log.info("serving %s; Ctrl-C stops", folder)
         served = await running.serve(engine, stop_asked=asked, idle_within_s=request.until_idle_s)
     return _tell_end(served, output)

@@ -20,7 +20,7 @@ from agentctl.engines.local.endings import End
 from agentctl.engines.local.instances import Instances
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.run import EventRun
-from agentctl.errors import AgentctlError, Interrupted, NotFound, Stuck
+from agentctl.errors import AgentctlError, DiskTrouble, Interrupted, NotFound, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
 from agentctl.records import DoneRecord, EventRecord, Record, StoppingRecord, StopRecord, encode
 from agentctl.sdk.capability import CallOptions
@@ -174,6 +174,8 @@ class AgentRuntime:
         self.program.begun(self.name, number)
         try:
             run.begin()
+        except DiskTrouble:
+            raise  # not this event's trouble: nothing goes on (R14)
         except AgentctlError as error:
             self._cannot_run(number, error)
 

@@ -130,8 +130,10 @@ class FilesDesk:
         there = {one.number: one for one in lying if one.number in opened.history.asides}
         agent = request.agent
         if not there:
+            what = ", ".join(f"{agent}#{number}" for number in request.events)
             raise NotFound(
-                f"nothing of {agent} is set aside", hint=f"see: agentctl inspect set-aside {agent}"
+                f"{what} isn't set aside" if what else f"nothing of {agent} is set aside",
+                hint=f"nothing of {agent} is; see: agentctl inspect set-aside {agent}",
             )
         known = ", ".join(f"{agent}#{number}" for number in there)
         for number in request.events:

@@ -183,7 +183,7 @@ def bug(outcome: Outcome, error: BaseException) -> End:
         hint="mend the program and start it again: the event runs on from its record",
     )
     stuck.__cause__ = error
-    ended = Ended(outcome.event, outcome.handler.name, "stuck", text=text, line=line)
+    ended = Ended(outcome.event, outcome.handler.name, "stuck", text=text, line=line, error=error)
     return End(record, ended, stuck)
 
 

@@ -78,6 +78,7 @@ class LocalEngine:
         self.program.on_death = self._on_death
         self.agents: dict[str, AgentRuntime] = {}
         self.recovered: Sequence[Recovered] = ()
+        self.broken = asyncio.Event()
         self.when_dead: Callable[[], None] | None = None
         self._watched: dict[Address, asyncio.Future[End]] = {}
 
@@ -98,11 +99,19 @@ class LocalEngine:
             for store in stores.values():
                 store.close()
             raise
-        for agent in self.agents.values():
-            agent.pump_soon()
-        self.program.settle_soon()
-        await self.program.recovered.wait()
-        self.check_alive()
+        for found in self.recovered:
+            self.program.listener.recovered(found)
+        try:
+            self._pump_all()
+            self.program.settle_soon()
+            await self.program.recovered.wait()
+            self.check_alive()
+        except BaseException:
+            if self.program.dead is None:
+                await self.stop()
+            else:
+                self._let_go()
+            raise
 
     def _lock_all(self) -> dict[str, Store]:
         """Lock in sorted order, all or none (R11)."""
@@ -361,6 +370,7 @@ class LocalEngine:
             )
         for agent in self.agents.values():
             agent.fail_waiters(told)
+        self.broken.set()
         if self.when_dead is not None:
             self.when_dead()
 
@@ -370,16 +380,20 @@ class LocalEngine:
         Raises:
             DiskTrouble: the disk failed; the end of the program itself goes its own way.
         """
-        self.program.timers.close()
-        self.program.close_threads()
-        for agent in self.agents.values():
-            agent.abandon()
+        self._let_go()
         if isinstance(dead, SystemExit | KeyboardInterrupt):
             return Stopped(self._open_events(), len(self.program.tasks))
-        for task in self.program.tasks:
-            task.cancel()
         self.check_alive()
         raise AssertionError("a dead program is never alive")
+
+    def _let_go(self) -> None:
+        """Free threads and locks, and let nothing go on; what isn't on record stays so."""
+        self.program.timers.close()
+        self.program.close_threads()
+        for task in self.program.tasks:
+            task.cancel()
+        for agent in self.agents.values():
+            agent.abandon()
 
 
 def _resolve(future: asyncio.Future[Any]) -> None:

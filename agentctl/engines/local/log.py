@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from agentctl.engines.port import Ended
+from agentctl.engines.port import Ended, Recovered
 from agentctl.names import Address
 
 log = logging.getLogger("agentctl")
@@ -16,6 +16,15 @@ log = logging.getLogger("agentctl")
 
 class LogListener:
     """Implements `Listener` by the standard library's logging."""
+
+    def recovered(self, found: Recovered) -> None:
+        """A start has read an agent's journal."""
+        if found.cut:
+            log.warning("%s: cut off the journal's end: %s", found.agent, found.cut)
+        if found.unfinished:
+            log.info("%s: %d events run again", found.agent, len(found.unfinished))
+        for event in found.set_aside:
+            log.error("%s is set aside: it was started too often without a new result", event)
 
     def started(self, event: Address, handler: str, *, again: bool) -> None:
         """An event begins to execute."""

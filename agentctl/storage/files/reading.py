@@ -11,6 +11,7 @@ happened to the lines between. A journal is read in chunks; memory doesn't grow 
 
 from __future__ import annotations
 
+import re
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple, overload
 
-from agentctl.errors import JournalDamaged
+from agentctl.errors import FormatTooNew, JournalDamaged
 from agentctl.storage.files import frame
 from agentctl.storage.files.disk import Disk, SystemDisk, disk_trouble
 from agentctl.storage.port import Line
@@ -194,10 +195,25 @@ def judge(disk: Disk, path: str) -> Verdict:
             break
     end = min(end, file.size)  # the last line may lack only its end
     lines = Lines(file, places, record, end)
+    if bad is not None and bad.number == 1:
+        _refuse_newer(path, bad.text)
     if bad is None:
         return Verdict(lines, end, crc, None, None, None, file)
     cut, damage = _judge_tail(file, bad, crc, previous)
     return Verdict(lines, end, crc, bad, cut, damage, file)
+
+
+_HEADER: Final = re.compile(rb'\{"journal":([0-9]{1,9})[,}]')
+
+
+def _refuse_newer(path: str, text: bytes) -> None:
+    """A later format may frame its lines in another way, so its checksum says nothing here."""
+    header = _HEADER.match(text)
+    if header is not None and int(header[1]) > frame.FORMAT:
+        raise FormatTooNew(
+            f"{path} has the format {int(header[1])}, and this version reads {frame.FORMAT}",
+            hint="use the version of agentctl that wrote it, or a later one",
+        )
 
 
 def _judge_tail(
