@@ -312,6 +312,8 @@ class LocalEngine:
             self.check_alive()
             self.program.moved.clear()
             await self.program.moved.wait()
+        if self.program.dead is not None:
+            self.check_alive()  # what came to rest may not be on record
         return [
             agent.address(agent.open[number].accepted)
             for agent in self.agents.values()
