@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, unquote
 
 from agentctl.errors import UsageError
 
@@ -50,6 +49,10 @@ def check_agent_name(name: str) -> str:
 
 def format_instance(agent: str, identity: Identity) -> str:
     """Write an instance as its address: `Bot`, `Poller/eu%2F7`."""
+    if not identity:
+        return agent
+    from urllib.parse import quote
+
     return "/".join((agent, *(quote(part, safe="") for part in identity)))
 
 
@@ -83,6 +86,10 @@ def _parse_instance(text: str, whole: str) -> tuple[str, Identity]:
     called = _CALLED.fullmatch(text)
     if called is None:
         agent, *parts = text.split("/")
+        if not parts:
+            return agent, ()
+        from urllib.parse import unquote
+
         return agent, tuple(unquote(part) for part in parts)
     try:
         values = _literals(called["args"])

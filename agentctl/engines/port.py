@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
 
 EndStatus: TypeAlias = Literal["completed", "failed", "stuck", "set_aside"]
 
 
-@dataclass(frozen=True)
-class InvokeRequest:
+class InvokeRequest(Struct, frozen=True):
     """An invocation as a face takes it.
 
     Attributes:
@@ -56,8 +57,7 @@ class Ended:
     error: BaseException | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What a start found in one agent's journal.
 
     Attributes:
@@ -76,8 +76,7 @@ class Recovered:
     cut: str | None
 
 
-@dataclass(frozen=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """What a graceful stop left open.
 
     Attributes:
@@ -151,8 +150,7 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class JournalLine:
+class JournalLine(Struct, frozen=True):
     """One record as a reader sees it.
 
     Attributes:
@@ -163,8 +161,7 @@ class JournalLine:
     body: bytes
 
 
-@dataclass(frozen=True)
-class JournalView:
+class JournalView(Struct, frozen=True):
     """A journal as it lies there.
 
     Attributes:
@@ -179,8 +176,7 @@ class JournalView:
     unfinished: bool
 
 
-@dataclass(frozen=True)
-class SetAsideView:
+class SetAsideView(Struct, frozen=True):
     """One event in `set-aside`; `records` are its lines, its own first."""
 
     event: Address
@@ -190,8 +186,7 @@ class SetAsideView:
     records: Sequence[bytes]
 
 
-@dataclass(frozen=True)
-class Requeued:
+class Requeued(Struct, frozen=True):
     """What a requeue did, or would do.
 
     Attributes:
@@ -205,8 +200,7 @@ class Requeued:
     may_happen_twice: Sequence[str]
 
 
-@dataclass(frozen=True)
-class RequeueRequest:
+class RequeueRequest(Struct, frozen=True):
     """Which set-aside events go back.
 
     Attributes:

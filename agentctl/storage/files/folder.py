@@ -9,38 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 from agentctl.errors import UsageError
-from agentctl.names import check_agent_name, is_agent_name
 from agentctl.storage.files.beside import AuditLog, SetAsideFile
 from agentctl.storage.files.disk import Disk, Fuse, SystemDisk, disk_trouble
 from agentctl.storage.files.journal import NAME as JOURNAL
 from agentctl.storage.files.journal import Journal
 from agentctl.storage.files.lock import FolderLock
+from agentctl.storage.files.places import AGENTS, agent_folder
 from agentctl.storage.port import Holder, Scan
 from agentctl.times import Clock
-
-AGENTS: Final = "agents"
-
-
-def agent_folder(root: Path, agent: str) -> str:
-    """The full path of an agent's folder.
-
-    Raises:
-        UsageError: the name can't be an agent's.
-    """
-    return f"{Path(root).absolute()}/{AGENTS}/{check_agent_name(agent)}"
-
-
-def list_agents(root: Path) -> list[str]:
-    """The agents that have a folder below `root`, sorted."""
-    agents = Path(root) / AGENTS
-    try:
-        found = [one.name for one in agents.iterdir() if one.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(name for name in found if is_agent_name(name))
 
 
 class FilesStore:

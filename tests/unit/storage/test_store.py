@@ -15,7 +15,8 @@ import pytest
 from agentctl.errors import DiskTrouble, Locked, UsageError
 from agentctl.storage.faulty import Fault, FaultyDisk
 from agentctl.storage.files.disk import SystemDisk
-from agentctl.storage.files.folder import FilesStore, agent_folder
+from agentctl.storage.files.folder import FilesStore
+from agentctl.storage.files.places import agent_folder
 from agentctl.storage.memory import MemoryDisk, memory_store
 from agentctl.storage.port import Holder, Store
 
@@ -283,9 +284,11 @@ def test_a_file_in_the_place_of_the_folder_is_refused(place, taken):
     assert caught.value.hint
 
 
-def test_a_missing_root_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="doesn't exist"):
-        FilesStore(tmp_path / "no", "Bot").lock(ME, 0)
+def test_a_missing_root_is_made_with_all_above_it(tmp_path):
+    store = FilesStore(tmp_path / "not" / "yet", "Bot")
+    store.lock(ME, 0)
+    assert (tmp_path / "not" / "yet" / "agents" / "Bot" / "lock").exists()
+    store.close()
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
