@@ -111,8 +111,10 @@ def _new_state(outcome: Outcome) -> bytes | None:
         try:
             members[name] = one.codec.encode(values[name])
         except NotRecordable as error:
-            where = f"{name}.{error.path}" if error.path else name
-            raise NotRecordable(f"the state {name}: {error.message}", path=where) from None
+            inner = error.path if error.path.startswith("[") else error.path and f".{error.path}"
+            reason = error.message.removeprefix(f"{error.path}: ")
+            where = f"{name}{inner}"
+            raise NotRecordable(f"the state {where}: {reason}", path=where) from None
         except KeyError:
             raise NotRecordable(f"the state {name} was deleted", path=name) from None
     if members == outcome.state:

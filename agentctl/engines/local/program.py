@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from agentctl.core.suspicion import EventId
-from agentctl.engines.local.timers import Timers
+from agentctl.engines.local.timers import Timer, Timers
 from agentctl.engines.port import Listener
 from agentctl.times import Clock
 
@@ -54,6 +54,7 @@ class ProgramCore:
         self._turns: deque[EventId] = deque()
         self._turn: EventId | None = None
         self._gate_open = True
+        self._gate_timer: Timer | None = None
         self._recovering: set[EventId] = set()
         self._settling = False
         self.recovered = asyncio.Event()
@@ -134,7 +135,7 @@ class ProgramCore:
         if turns:
             self._turns.extend(turns)
             self._gate_open = False
-            self.timers.arm(TURN_WAIT_S, self._open_gate)
+            self._gate_timer = self.timers.arm(TURN_WAIT_S, self._open_gate)
             self.soon(self._next_turn)
 
     def passed(self, agent: str, number: int) -> None:
@@ -155,6 +156,8 @@ class ProgramCore:
     def _open_gate(self) -> None:
         if not self._gate_open:
             self._gate_open = True
+            if self._gate_timer is not None:
+                self.timers.cancel(self._gate_timer)
             self.moved.set()
             self.pump_all()
             self.settle_soon()

@@ -23,6 +23,10 @@ class Heard:
         self.ends = []
         self.calls = []
         self.warnings = []
+        self.found = []
+
+    def recovered(self, found):
+        self.found.append(found)
 
     def started(self, event, handler, *, again):
         self.starts.append((str(event), again))
