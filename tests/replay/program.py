@@ -17,8 +17,8 @@ from typing import Any
 from agentctl import AgentSettings, call_key
 from agentctl.engines.local.binding import make_binding
 from agentctl.engines.local.engine import EngineOptions, LocalEngine
+from agentctl.engines.local.log import LogListener
 from agentctl.engines.port import Ended, InvokeRequest
-from agentctl.names import Address
 from agentctl.sdk.agent import Agent
 from agentctl.storage.faulty import FaultyDisk, SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
@@ -33,8 +33,8 @@ SETTINGS = AgentSettings(max_starts=1000, audit=False)
 
 
 @dataclass
-class Life:
-    """What one program did.
+class Life(LogListener):
+    """What one program did; hears it from the engine.
 
     Attributes:
         made: the calls made for real, as (key, what), in order.
@@ -47,12 +47,6 @@ class Life:
     end: Ended | None = None
     late: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-
-    def started(self, event: Address, handler: str, *, again: bool) -> None:
-        pass
-
-    def called(self, key: str, fn: str) -> None:
-        pass
 
     def ended(self, end: Ended, *, heard: bool) -> None:
         self.end = end

@@ -95,7 +95,7 @@ class SideBySide(Agent):
     @handler
     async def h3_groups(self) -> list[str]:
         """Sets of what `gather` and `shield` give, which are futures, not tasks."""
-        both = [asyncio.gather(self.line(n), self.world.do(f"{n} too")) for n in "abcdefgh"]
+        both = [asyncio.gather(self.line(n), self.world.do(f"{n} too")) for n in "abcde"]
         done, _ = await asyncio.wait(both)
         heard = [await self.world.do(f"{one.result()}") for one in done]
         kept = {asyncio.shield(asyncio.create_task(self.world.do(name))) for name in "abcd"}
