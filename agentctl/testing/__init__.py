@@ -8,7 +8,9 @@ The fixture `durable` comes with the package's pytest plugin.
 
 from __future__ import annotations
 
+from agentctl.storage.faulty import Fault as Fault
+from agentctl.storage.faulty import FaultyDisk as FaultyDisk
 from agentctl.testing.clock import FakeClock as FakeClock
 from agentctl.testing.durable import Durable as Durable
 
-__all__ = ["Durable", "FakeClock"]
+__all__ = ["Durable", "FakeClock", "Fault", "FaultyDisk"]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agentctl.engines.local.binding import Binding, make_binding
-from agentctl.engines.local.engine import EngineOptions, LocalEngine
+from agentctl.engines.local.engine import LocalEngine
+from agentctl.engines.local.options import EngineOptions
 from agentctl.hosting import Host
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability

@@ -1,4 +1,4 @@
-"""The agent that is measured: ten calls an event, each with an argument and a result of 50 bytes."""
+"""The agent that is measured: ten calls an event, with arguments and results of 50 bytes."""
 
 from __future__ import annotations
 

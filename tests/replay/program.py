@@ -16,7 +16,8 @@ from typing import Any
 
 from agentctl import AgentSettings, call_key
 from agentctl.engines.local.binding import make_binding
-from agentctl.engines.local.engine import EngineOptions, LocalEngine
+from agentctl.engines.local.engine import LocalEngine
+from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.sdk.agent import Agent

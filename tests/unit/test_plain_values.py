@@ -33,7 +33,8 @@ class Whole(int):
 
 @pytest.mark.parametrize(
     "value",
-    [(1,), {1}, {1: 2}, {None: 1}, b"", float("nan"), Text("a"), Whole(1), {Text("a"): 1}, pytest.param(object(), id="object"),
+    [(1,), {1}, {1: 2}, {None: 1}, b"", float("nan"), Text("a"), Whole(1), {Text("a"): 1},
+     pytest.param(object(), id="object"),
      Color.RED, Receipt("r"), len, date(2026, 1, 1), OrderedDict(), "\udc00", {"\udc00": 1}],
     ids=repr,
 )  # fmt: skip

@@ -201,9 +201,8 @@ def same(a, b):
 
 def named(part: object) -> str:
     """A name that is the same in every process: a set's order isn't."""
-    if isinstance(part, set | frozenset):
-        return f"{type(part).__name__} of {sorted(map(repr, part))}"[:40]
-    return repr(part)[:40]
+    is_set = isinstance(part, set | frozenset)
+    return repr(sorted(map(repr, part)) if is_set else part)[:40]
 
 
 @pytest.mark.parametrize(("annotation", "value"), ROUND_TRIPS, ids=named)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from agentctl.cli.editing import edit_json
 from agentctl.cli.inputs import lock_wait_s, read_arguments
@@ -94,7 +95,7 @@ def execute(asked: Request, output: Output) -> int:
     if asked.edit:
         number, args = the_only_one(desk, request)
         edited = edit_json(request.args or args, output.environ)
-        request = replace(request, events=(number,), args=edited)
+        request = structs.replace(request, events=(number,), args=edited)
     if request.args is not None and request.fresh and place.project is not None:
         with output.users_code():
             _check_arguments(request, place.project, desk)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,8 +15,9 @@ from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.endings import End, as_value
 from agentctl.engines.local.log import LogListener
+from agentctl.engines.local.options import EngineOptions, random_part
 from agentctl.engines.local.program import ProgramCore
-from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
+from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped
 from agentctl.errors import AgentctlError, BadArguments, DiskTrouble, NotFound, UsageError
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
@@ -28,35 +26,10 @@ from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.port import Store
 from agentctl.storage.volatile import VolatileStore
-from agentctl.times import Clock, SystemClock
-
-StoreFactory = Callable[[Path, str], Store]
+from agentctl.times import SystemClock
 
 _CANCEL_WAIT_S: Final = 1.0
 """What calls that are cut off get for their own clean-up; a thread is not waited for."""
-
-
-def random_part() -> str:
-    """64 random bits, as 16 hexadecimal digits."""
-    return secrets.token_hex(8)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EngineOptions:
-    """How a program runs its agents; clock, chance and disk can be replaced in tests.
-
-    Attributes:
-        command: what the lock's note says about who holds it.
-        lock_wait_s: how long to wait for another program to end.
-    """
-
-    root: Path
-    command: str = "a program"
-    lock_wait_s: float = 5.0
-    listener: Listener | None = None
-    clock: Clock | None = None
-    entropy: Callable[[], str] = random_part
-    stores: StoreFactory | None = None
 
 
 class LocalEngine:

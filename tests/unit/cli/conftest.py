@@ -105,6 +105,8 @@ class FakeEngine:
     during: Callable[[], None] = lambda: None
 
     async def __aenter__(self) -> FakeEngine:
+        for each in self.found:
+            self.listener.recovered(each)
         return self
 
     async def __aexit__(self, *_: object) -> None:

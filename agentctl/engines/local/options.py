@@ -1,0 +1,38 @@
+"""How a program runs its agents; clock, chance and disk can be replaced in tests."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from agentctl.engines.port import Listener
+from agentctl.storage.port import Store
+from agentctl.times import Clock
+
+StoreFactory: TypeAlias = Callable[[Path, str], Store]
+
+
+def random_part() -> str:
+    """64 random bits, as 16 hexadecimal digits."""
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """How a program runs its agents; clock, chance and disk can be replaced in tests.
+
+    Attributes:
+        command: what the lock's note says about who holds it.
+        lock_wait_s: how long to wait for another program to end.
+    """
+
+    root: Path
+    command: str = "a program"
+    lock_wait_s: float = 5.0
+    listener: Listener | None = None
+    clock: Clock | None = None
+    entropy: Callable[[], str] = random_part
+    stores: StoreFactory | None = None
