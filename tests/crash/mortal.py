@@ -1,0 +1,398 @@
+"""Programs that die in process, at a chosen change of their disk, and leave nothing running.
+
+Owns: one life of a program (`Life`): its loop, its disk, its capabilities. A death stops the loop
+in the same instant: what was ready is cancelled, what waits is never woken. Keeps: the dead are
+buried, coroutine by coroutine, while the world watches for a call of theirs. Never: lets asyncio
+cancel a dead program's tasks, since a killed program cleans nothing up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import itertools
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mortal_world import ROOT, World, no_dead_hand, read
+from reading_raw import Seen
+
+from agentctl import call_key, service_key
+from agentctl.engines.local.desk import FilesDesk
+from agentctl.engines.port import Ended
+from agentctl.errors import DiskTrouble
+from agentctl.hosting import Host
+from agentctl.names import Address
+from agentctl.storage.faulty import Fault, FaultyDisk, SimulatedDeath
+from agentctl.storage.files.folder import FilesStore
+from agentctl.storage.memory import MemoryDisk
+from agentctl.testing import FakeClock
+
+logging.getLogger("agentctl").setLevel(logging.CRITICAL)
+LONGEST_S = 20.0
+
+
+class TickingClock(FakeClock):
+    """A clock that a test moves on, and that never tells the same time twice."""
+
+    def now_us(self) -> int:
+        self.set_wall(super().now_us() + 1)
+        return super().now_us()
+
+
+class MortalDisk(FaultyDisk):
+    """A disk whose death is the whole program's."""
+
+    def __init__(self, disk: MemoryDisk, fault: Fault | None, stop: Callable[[], None]) -> None:
+        super().__init__(disk, fault)
+        self._stop = stop
+
+    def _die(self) -> None:
+        self.dead = True
+        self._stop()
+        raise SimulatedDeath
+
+
+@dataclass(frozen=True)
+class State:
+    """What a life begins with: a disk, and a world that remembers."""
+
+    disk: MemoryDisk
+    world: World
+
+    @classmethod
+    def fresh(cls) -> State:
+        disk = MemoryDisk(ROOT)
+        return cls(disk, World())
+
+
+class Life:
+    """One program, from its start to its death or its graceful stop; also its listener."""
+
+    def __init__(self, state: State, agent: str, fault: Fault | None = None) -> None:
+        import copy
+
+        self.agent = agent
+        self.world = copy.deepcopy(state.world)
+        self.world.lives += 1
+        self.disk = MortalDisk(state.disk.after_kill(), fault, self._stop)
+        self.clock = TickingClock(self.world.wall_us)
+        self.host: Host | None = None
+        self.waiting: list[asyncio.Future[Any]] = []
+        self.loop: asyncio.SelectorEventLoop | None = None
+        self._nonces = (f"{self.world.lives:04x}{n:012x}" for n in itertools.count())
+        self.world.found(Seen(read(self.disk.disk, agent, "journal")))
+
+    # -- living
+
+    def run(self, step: Callable[[Life], Awaitable[None]]) -> BaseException | None:
+        """Live; None: the step was done. Else what the program ended of."""
+        self.loop = loop = asyncio.SelectorEventLoop()
+        loop.set_exception_handler(lambda _loop, _context: None)
+        main = loop.create_task(self._main(step))
+        main.add_done_callback(lambda _: loop.stop())
+        alarm = loop.call_later(LONGEST_S, self._hung)
+        loop.run_forever()
+        alarm.cancel()
+        self.world.wall_us = self.clock.now_us()
+        if self.disk.dead:
+            error: BaseException | None = SimulatedDeath()
+        else:
+            error = main.exception() if main.done() else None
+        if isinstance(error, DiskTrouble):
+            self._all_heard()
+        self._bury(loop)
+        if error is not None and not isinstance(error, SimulatedDeath | DiskTrouble):
+            raise error
+        return error
+
+    async def _main(self, step: Callable[[Life], Awaitable[None]]) -> None:
+        await step(self)
+
+    def _hung(self) -> None:
+        self.world.breaks(f"the program hangs: {self.disk.log[-3:]}")
+        assert self.loop is not None
+        self.loop.stop()
+
+    def die(self) -> None:
+        """Be killed here and now."""
+        self.disk._die()
+
+    def _stop(self) -> None:
+        loop = self.loop
+        if loop is not None:
+            for handle in loop._ready:  # type: ignore[attr-defined]
+                handle.cancel()
+            loop.stop()
+
+    def _all_heard(self) -> None:
+        """Of a disk that failed every waiting caller hears."""
+        for future in self.waiting:
+            if not future.done():
+                self.world.breaks("a caller still waits after the disk failed")
+            elif future.cancelled() or not isinstance(future.exception(), DiskTrouble | None):
+                self.world.breaks(f"a caller got {future}, not DiskTrouble")
+
+    def _bury(self, loop: asyncio.SelectorEventLoop) -> None:
+        """Close what the dead left, under the eyes of the world."""
+        was_dead, self.disk.dead = self.disk.dead, True
+        calls = sum(map(len, self.world.made.values()))
+        engine = self.host._engine if self.host is not None else None
+        for task in asyncio.all_tasks(loop):
+            _close(task)
+        for agent in engine.agents.values() if was_dead and engine is not None else ():
+            for run in agent.runs.values():
+                handler_loop = getattr(run, "_loop", None)
+                for task in list(handler_loop.tasks.values()) if handler_loop else ():
+                    _close(task)
+        if sum(map(len, self.world.made.values())) != calls:
+            self.world.breaks("the dead program made a call")
+        loop.close()
+
+    # -- what a living program does
+
+    async def start(self, binding: Any) -> Host:
+        """Enter a host on this life's disk and clock; leaving it is up to `stop`."""
+
+        def options(base: Any) -> Any:
+            from dataclasses import replace
+
+            return replace(
+                base,
+                root=Path(ROOT),
+                clock=self.clock,
+                entropy=lambda: next(self._nonces),
+                stores=lambda root, name: FilesStore(root, name, self.disk, clock=self.clock),
+            )
+
+        self.host = Host(binding, root=ROOT, listener=self, options=options)
+        await self.host.__aenter__()
+        self.world.recovered()
+        return self.host
+
+    async def rest(self, until_s: float = float("inf")) -> None:
+        """Let everything come to rest; where only time helps, let it pass."""
+        assert self.host is not None
+        passed = 0.0
+        while True:
+            await self.host.idle(0.0)
+            for _ in range(6):
+                await asyncio.sleep(0)
+            if not self.host.engine.quiet:
+                continue
+            self.host.engine.check_alive()
+            # All that waits is parked, or ended: durable, with everything before it.
+            self.world.settled |= Seen(read(self.disk.disk, self.agent, "journal")).settled
+            before_s = self.clock.monotonic_s()
+            if passed >= until_s or not self.clock.jump():
+                return
+            passed += self.clock.monotonic_s() - before_s
+            await asyncio.sleep(0)
+
+    async def stop(self) -> None:
+        assert self.host is not None
+        await self.host.stop()
+
+    def desk(self) -> FilesDesk:
+        return FilesDesk(Path(ROOT), self.clock, self.disk)
+
+    # -- what capabilities do
+
+    def enter(self, fn: str, args: tuple[object, ...], heard: list[str]) -> str:
+        """A capability's code begins; returns the call's key."""
+        key, of_service = call_key(), service_key()
+        assert key is not None
+        assert of_service is not None
+        if self.disk.dead:
+            self.world.breaks(f"the dead program made the call {key}")
+        self.world.called(key, of_service, repr((fn, args)), heard)
+        return key
+
+    # -- Listener
+
+    def recovered(self, found: object) -> None:
+        """The world finds out for itself."""
+
+    def started(self, event: Address, handler: str, *, again: bool) -> None:
+        assert event.event is not None
+        self.world.started(event.event)
+
+    def ended(self, end: Ended, *, heard: bool) -> None:
+        assert end.event.event is not None
+        self.world.ended(end.event.event, end.status, end.result)
+
+    def called(self, key: str, fn: str) -> None:
+        """The world sees calls by itself."""
+
+    def warned(self, text: str) -> None:
+        self.world.breaks(f"warned: {text}")
+
+
+def _close(task: asyncio.Task[Any]) -> None:
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    coro = task.get_coro()
+    try:
+        if coro is not None:
+            coro.close()
+    except BaseException:
+        pass  # nobody is left to whom it could matter: the program is dead
+
+
+# -- the matrix
+
+
+def lives_after(dead: Life, seeds: int) -> Iterator[tuple[str, State]]:
+    """What the next program may begin with: after a kill, and after power cuts."""
+    killed = dead.disk.after_kill()
+    world = dead.world.after_kill(Seen(read(killed, dead.agent, "journal")))
+    yield "killed", State(killed, world)
+    for seed in range(seeds):
+        # Another seed at every point, so that few seeds see many kinds of loss.
+        chance = dead.disk.changes * 31 + seed
+        cut = dead.disk.after_power_cut(chance)
+        yield f"power cut, seed {chance}", State(cut, dead.world.after_power_cut())
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Steps that a program, or a person, takes one after another; each may die and is retried.
+
+    Attributes:
+        steps: done in order; a step that died begins again.
+        check: what must hold once all are done.
+    """
+
+    agent: str
+    steps: tuple[Callable[[Life], Awaitable[None]], ...]
+    check: Callable[[World, MemoryDisk], None]
+
+    def live(self, state: State, fault: Fault | None = None) -> tuple[Life, BaseException | None]:
+        life = Life(state, self.agent, fault)
+        error = life.run(self.steps[state.world.step])
+        if error is None:
+            life.world.step += 1
+        return life, error
+
+    def finish(self, state: State, how: str) -> World:
+        """Start again and again until all is done; then hold it to its promises."""
+        for _ in range(30):
+            if state.world.step == len(self.steps):
+                self.check(state.world, state.disk)
+                assert not state.world.broken, f"{how}: {state.world.broken}"
+                return state.world
+            life, error = self.live(state)
+            assert error is None or isinstance(error, SimulatedDeath), f"{how}: {error!r}"
+            assert not life.world.broken, f"{how}: {life.world.broken}"
+            state = next(lives_after(life, 0))[1] if error else State(life.disk.disk, life.world)
+        raise AssertionError(f"{how}: it never came to its end")
+
+    def lives(self, state: State) -> Iterator[State]:
+        """The states that each life of an undisturbed run begins with."""
+        while state.world.step < len(self.steps):
+            yield state
+            life, error = self.live(state)
+            assert not life.world.broken, life.world.broken
+            state = next(lives_after(life, 0))[1] if error else State(life.disk.disk, life.world)
+
+
+@dataclass
+class Tally:
+    """How much a matrix has tried."""
+
+    points: int = 0
+    runs: int = 0
+    log: tuple[str, ...] = ()
+
+
+def die_everywhere(
+    scenario: Scenario, begin: State, *, seeds: int = 3, keeps: tuple[int, ...] = (0, 17)
+) -> Tally:
+    """Die at every change of every life; after each, the next lives must make all of it good."""
+    tally = Tally()
+    broken: list[list[str]] = []
+    for state in scenario.lives(begin):
+        for at, keep in points(scenario, state, keeps, tally):
+            dead, error = scenario.live(state, Fault(at, "die", keep=keep))
+            assert isinstance(error, SimulatedDeath)
+            what = f"life {state.world.lives + 1}, change {at} ({dead.disk.log[-1]}), {keep} bytes"
+            assert not dead.world.broken, f"{what}: {dead.world.broken}"
+            broken.append(dead.world.broken)
+            for how, after in lives_after(dead, seeds):
+                scenario.finish(after, f"{what}, {how}")
+                tally.runs += 1
+    no_dead_hand(broken)
+    return tally
+
+
+def die_twice(scenario: Scenario, begin: State, *, seeds: int = 1, lives: int = 9) -> Tally:
+    """Die at every change of the first lives, and again at every change of the life after it."""
+    tally = Tally()
+    broken: list[list[str]] = []
+    for state in itertools.islice(scenario.lives(begin), lives):
+        for first, _ in points(scenario, state, (0,), tally):
+            dead, _ = scenario.live(state, Fault(first, "die"))
+            for how, after in lives_after(dead, seeds):
+                for second, _ in points(scenario, after, (0,), tally):
+                    again, error = scenario.live(after, Fault(second, "die", keep=second % 40))
+                    assert isinstance(error, SimulatedDeath)
+                    what = (
+                        f"change {first} ({dead.disk.log[-1]}), {how}; "
+                        f"then change {second} ({again.disk.log[-1]})"
+                    )
+                    assert not again.world.broken, f"{what}: {again.world.broken}"
+                    broken.append(again.world.broken)
+                    for then, last in lives_after(again, seeds):
+                        scenario.finish(last, f"{what}, {then}")
+                        tally.runs += 1
+    no_dead_hand(broken)
+    return tally
+
+
+def points(
+    scenario: Scenario, state: State, keeps: tuple[int, ...], tally: Tally
+) -> Iterator[tuple[int, int]]:
+    """Every change that the next life makes; a write also half done."""
+    counted, _ = scenario.live(state)
+    tally.points += counted.disk.changes
+    tally.log += tuple(counted.disk.log)
+    for at, what in enumerate(counted.disk.log, start=1):
+        for keep in keeps if what.startswith("write") else (0,):
+            yield at, keep
+
+
+def fail_everywhere(scenario: Scenario, begin: State, fault: Callable[[int], Fault]) -> Tally:
+    """Let every change fail once; the program stops, and a healthy disk makes it good."""
+    tally = Tally()
+    for state in scenario.lives(begin):
+        for at, _ in points(scenario, state, (0,), tally):
+            life, error = scenario.live(state, fault(at))
+            what = f"change {at} ({life.disk.log[at - 1]}), {os_name(life.disk.fault)}"
+            noted = "/lock" in life.disk.log[at - 1] or fault(at).kind == "short"
+            if not noted and not isinstance(error, DiskTrouble | SimulatedDeath):
+                raise AssertionError(f"{what}: nobody noticed")
+            assert not life.world.broken, f"{what}: {life.world.broken}"
+            assert_stopped(life, at, what)
+            for how, after in lives_after(life, 1):
+                # Where it was done all the same, once more: a start completes the audit log.
+                after.world.step = state.world.step
+                scenario.finish(after, f"{what}, {how}")
+                tally.runs += 1
+    return tally
+
+
+def assert_stopped(life: Life, at: int, what: str) -> None:
+    """After a change that failed nothing more is written; a full disk only ends a write short."""
+    fault = life.disk.fault
+    assert fault is not None
+    if fault.kind == "short" or "/lock" in life.disk.log[at - 1]:
+        return
+    rest = [entry for entry in life.disk.log[at:] if "/lock" not in entry]
+    ended_short = rest == [life.disk.log[at - 1]] and fault.keep > 0
+    assert not rest or ended_short, f"{what}: and then it did {rest}"
+
+
+def os_name(fault: Fault | None) -> str:
+    return errno.errorcode.get(fault.error, fault.kind) if fault is not None else ""

@@ -1,0 +1,227 @@
+"""The world of the crash matrix: what was promised and done, over all lives of a program.
+
+Owns: what capabilities did, by call key; what callers were told; what may never happen again.
+Keeps: each broken promise is noted where it breaks (`broken`), in the user's words; a test fails
+on the first. Never: trusts what the engine says of itself; it reads bytes and hears callers.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import warnings
+from dataclasses import dataclass, field
+
+from reading_raw import Seen, audit_of, set_aside_numbers
+
+from agentctl.storage.memory import MemoryDisk
+
+ROOT = "/memory"
+
+
+@dataclass
+class Kept:
+    """What a kill left on record: it counts, until the power goes too."""
+
+    settled: set[str] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
+    accepted: set[int] = field(default_factory=set)
+
+
+@dataclass
+class World:
+    """What outlives the program, beside its disk.
+
+    Attributes:
+        made: the arguments of each time that a call was made, by key.
+        settled: calls that may never be made again.
+        acknowledged: events that somebody heard of.
+        told: events whose end somebody heard of.
+        on_record: what more must hold, as long as the power doesn't go before it is durable.
+        amounts: what an event was asked to add, by number; for the fold of the state.
+        journals: each journal as a start found it; the audit log comes of them.
+        step: how many steps of the scenario are done.
+        poisonous: the bad call still kills its program.
+        tried: a person tried what they never try again.
+    """
+
+    made: dict[str, list[str]] = field(default_factory=dict)
+    settled: set[str] = field(default_factory=set)
+    once: set[str] = field(default_factory=set)
+    acknowledged: set[int] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)
+    nonces: dict[str, str] = field(default_factory=dict)
+    amounts: dict[int, tuple[str, int]] = field(default_factory=dict)
+    journals: list[Seen] = field(default_factory=list)
+    on_record: Kept = field(default_factory=Kept)
+    requests: int = 0
+    step: int = 0
+    lives: int = 0
+    wall_us: int = 1_767_225_600_000_000
+    poisonous: bool = True
+    tried: bool = False
+    broken: list[str] = field(default_factory=list)
+
+    def breaks(self, promise: str) -> None:
+        self.broken.append(promise)
+
+    # -- what the world sees
+
+    def called(self, key: str, service_key: str, args: str, heard: list[str]) -> None:
+        """A capability's code is entered."""
+        if key in self.settled | self.on_record.settled:
+            self.breaks(f"{key} was made again: its result had been delivered")
+        times = self.made.setdefault(key, [])
+        if key in self.once and times:
+            self.breaks(f"{key} isn't to be repeated, and was")
+        if times and times[0] != args:
+            self.breaks(f"{key} was made with other arguments: {times[0]} and {args}")
+        times.append(args)
+        event, nonce = key.rpartition("-")[0], service_key.rpartition("-")[2]
+        if self.nonces.setdefault(event, nonce) != nonce:
+            self.breaks(f"the number of {event} was used for two events")
+        # The arguments prove what the event had been given when it asked for this.
+        self.settled.update(heard)
+
+    def accepted(self, number: int) -> None:
+        """Somebody heard that an event was accepted."""
+        if self.acknowledged and number <= max(self.acknowledged):
+            self.breaks(f"number {number} came after {max(self.acknowledged)}")
+        self.acknowledged.add(number)
+
+    def started(self, number: int) -> None:
+        if number in self.told | self.on_record.told:
+            self.breaks(f"event {number} was started again: its end had been told")
+
+    def ended(self, number: int, status: str, result: bytes | None) -> None:
+        """Somebody heard of an event's end."""
+        if status not in ("completed", "failed"):
+            self.breaks(f"event {number} is {status}")
+        if number in self.told | self.on_record.told:
+            self.breaks(f"the end of event {number} was told twice")
+        self.told.add(number)
+        value = json.loads(result) if result else None
+        if isinstance(value, list):
+            self.settled.update(value)
+
+    # -- between two lives
+
+    def after_kill(self, seen: Seen) -> World:
+        """The world once a kill left this journal: what is on record counts."""
+        twin = copy.deepcopy(self)
+        twin.on_record.settled |= seen.settled
+        twin.on_record.told |= set(seen.ended)
+        twin.on_record.accepted |= set(seen.accepted)
+        return twin
+
+    def after_power_cut(self) -> World:
+        """The world once the power went: only what was durable counts."""
+        twin = copy.deepcopy(self)
+        twin.on_record = Kept()
+        return twin
+
+    def recovered(self) -> None:
+        """A start has made durable what it found."""
+        self.settled |= self.on_record.settled
+        self.told |= self.on_record.told
+        self.acknowledged |= self.on_record.accepted
+        self.on_record = Kept()
+
+    def found(self, seen: Seen) -> None:
+        """A start finds this journal."""
+        if seen.header is None and self.acknowledged:
+            self.breaks("the journal is gone")
+        if len(seen.ended) != len(set(seen.ended)):
+            self.breaks(f"an event ended twice: {seen.ended}")
+        # The same journal again, or the one before: what a start saw may not have been durable.
+        headers = [one.header for one in self.journals]
+        if seen.header in headers:
+            del self.journals[headers.index(seen.header) :]
+        elif seen.header is None:
+            self.journals.clear()
+        if seen.header is not None:
+            self.journals.append(seen)
+
+
+def read(disk: MemoryDisk, agent: str, name: str) -> bytes:
+    try:
+        return disk.read_file(f"{ROOT}/agents/{agent}/{name}")
+    except FileNotFoundError:
+        return b""
+
+
+def check_rest(world: World, disk: MemoryDisk, agent: str, *, aside: bool | None = False) -> None:
+    """Hold a world to its promises, once everything came to rest and the program stopped."""
+    seen = Seen(read(disk, agent, "journal"))
+    audit = audit_of(read(disk, agent, "audit.log"))
+    check_set_aside(world, seen, read(disk, agent, "set-aside"))
+    ends = [event for _, verb, event in audit if verb in ("completed", "failed", "dropped")]
+    gone = {event for _, verb, event in audit if verb == "requeued"}
+    for number in sorted(world.acknowledged):
+        there = ends.count(number) + (number in seen.asides)
+        fresh = number in gone and ends.count(number) == 0
+        if there != 1 and not (there == 0 and fresh):
+            world.breaks(f"event {number} ended {ends.count(number)} times, in the end: {audit}")
+    if seen.open:
+        world.breaks(f"still open in the end: {seen.open}")
+    if aside is not None and bool(seen.asides) is not aside:
+        world.breaks(f"set aside in the end: {seen.asides}")
+    check_audit(world, seen, audit)
+    check_state(world, seen, audit)
+    assert seen.header is not None
+    numbers = [*world.acknowledged, *seen.accepted]
+    if world.journals and world.journals[-1].header:
+        last = world.journals[-1].header["next"]
+        if seen.header["next"] < last:
+            world.breaks(f"the next number went from {last} to {seen.header['next']}")
+    if len(set(numbers)) == 0:
+        world.breaks("nothing was ever accepted: this scenario proves nothing")
+
+
+def check_set_aside(world: World, seen: Seen, content: bytes) -> None:
+    """No event in both, none in neither."""
+    listed = set_aside_numbers(content)
+    if sorted(listed) != sorted(seen.asides):
+        world.breaks(f"set-aside has {listed}, the journal says {seen.asides}")
+    if both := set(listed) & seen.open:
+        world.breaks(f"in set-aside and open: {both}")
+
+
+def check_audit(world: World, seen: Seen, audit: list[tuple[int, str, int]]) -> None:
+    """Each line exactly once, in the order of the journals that it comes of."""
+    expected = [line for one in world.journals for line in one.audit()] + seen.audit()
+    if audit == expected:
+        return
+    doubled = sorted({line for line in audit if audit.count(line) > 1})
+    lost = [line for line in expected if line not in audit]
+    extra = [line for line in audit if line not in expected]
+    world.breaks(f"audit.log: lost {lost}, doubled {doubled}, extra {extra}, or out of order")
+
+
+def check_state(world: World, seen: Seen, audit: list[tuple[int, str, int]]) -> None:
+    """The state is the sum of what completed, each event counted once."""
+    totals: dict[str, int] = {}
+    for _, verb, event in audit:
+        if verb == "completed" and event in world.amounts:
+            name, amount = world.amounts[event]
+            totals[name] = totals.get(name, 0) + amount
+    states: dict[str, int] = {}
+    for record in seen.records:
+        of = (record.get("of") or [""])[0]
+        if "done" in record:
+            of = (seen.accepted[record["done"]].get("of") or [""])[0]
+        state = record.get("state")
+        if isinstance(state, dict) and "total" in state:
+            states[of] = state["total"]
+    if states != totals:
+        world.breaks(f"the state is {states}, what completed adds up to {totals}")
+
+
+def no_dead_hand(broken: list[list[str]]) -> None:
+    """Let everything dead be collected: none of it may reach the world."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        gc.collect()
+    for promises in broken:
+        assert not promises, promises

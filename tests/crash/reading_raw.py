@@ -1,0 +1,150 @@
+"""A second reader of an agent's folder, for the crash tests; shares no line with the first.
+
+Owns: taking lines off their frame, and saying what they mean for what must never happen again.
+Keeps: what it says comes from bytes alone. Never: imports agentctl.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+VERBS = {
+    "event": "accepted",
+    "done": "completed",
+    "failed": "failed",
+    "bug": "stuck",
+    "aside": "set aside",
+    "requeued": "requeued",
+    "drop": "dropped",
+    "stop": "stopped",
+}
+
+
+def records_of(content: bytes) -> list[dict[str, Any]]:
+    """The records whose chain of checksums holds; a tail that doesn't is what a crash left."""
+    records, crc = [], 0
+    for line in content.split(b"\n"):
+        crc = zlib.crc32(line[:-18], crc)
+        if line[-18:] != b',"crc":"%08x"}' % crc:
+            break
+        record = json.loads(line)
+        del record["crc"]
+        record.pop("synced", None)
+        if record:
+            records.append(record)
+    return records
+
+
+def kind(record: dict[str, Any]) -> str:
+    return next(iter(record))
+
+
+def number(record: dict[str, Any]) -> int:
+    """The event that a record belongs to; 0 for the journal's own."""
+    value = record[kind(record)]
+    if isinstance(value, str) and kind(record) != "schedule":
+        return int(value.partition("-")[0])
+    return value if isinstance(value, int) and kind(record) not in ("journal", "stop") else 0
+
+
+def is_end(record: dict[str, Any]) -> bool:
+    return kind(record) in ("done", "failed")
+
+
+class Seen:
+    """What one journal says, read plainly."""
+
+    def __init__(self, content: bytes) -> None:
+        self.records = records_of(content)
+        self.header = self.records[0] if self.records else None
+        self.accepted: dict[int, dict[str, Any]] = {}
+        self.outcomes: set[str] = set()
+        self.ended: list[int] = []
+        self.asides: set[int] = set()
+        returning: set[int] = set()
+        for record in self.records:
+            name, event = kind(record), number(record)
+            if name == "event":
+                self.accepted[event] = record
+                if event in self.asides:
+                    returning.add(event)
+            elif name in ("ok", "error", "dropped"):
+                self.outcomes.add(record[name])
+            elif is_end(record):
+                self.ended.append(event)
+            elif name == "aside":
+                self.asides.add(event)
+                self.accepted.pop(event, None)
+                returning.discard(event)
+            elif name in ("requeued", "drop"):
+                self.asides.discard(event)
+                returning.discard(event)
+        # A requeue without its last line was not written.
+        for event in returning:
+            self.accepted.pop(event, None)
+
+    def __deepcopy__(self, _memo: object) -> Seen:
+        return self  # it never changes
+
+    @property
+    def open(self) -> set[int]:
+        return set(self.accepted) - set(self.ended)
+
+    @property
+    def settled(self) -> set[str]:
+        """The keys of calls with an outcome: never to be made again, unless the power goes."""
+        return {self.key(call) for call in self.outcomes}
+
+    def key(self, call: str) -> str:
+        event = self.accepted.get(int(call.partition("-")[0]), {})
+        agent = self.header["agent"] if self.header else ""
+        return "/".join([agent, *event.get("of", [])]) + "-" + call
+
+    def audit(self) -> list[tuple[int, str, int]]:
+        """The audit lines that come of this journal: time, verb, event."""
+        if self.header is None:
+            return []
+        lines = [(self.header["at"], "repaired", 0)] if self.header.get("cut") else []
+        if self.header.get("start", True):
+            lines.append((self.header["at"], "started", 0))
+        asides: set[int] = set()
+        for place, record in enumerate(self.records[1:]):
+            name, event = kind(record), number(record)
+            carried_over = place < self.header.get("kept", 0)
+            # The lines of a requeue say again what was audited when it was new.
+            again = event in asides and name not in ("requeued", "drop", "aside")
+            if name in VERBS and not carried_over and not again:
+                lines.append((record["at"], VERBS[name], event))
+            if name == "aside":
+                asides.add(event)
+            elif name in ("requeued", "drop"):
+                asides.discard(event)
+        return lines
+
+
+def audit_of(content: bytes) -> list[tuple[int, str, int]]:
+    """The lines of `audit.log` as `Seen.audit` has them."""
+    lines = []
+    for line in content.decode().splitlines():
+        stamp, _, rest = line.partition(" ")
+        who_and_verb, _, about = rest.partition(": ")
+        verb = who_and_verb.partition(" ")[2]
+        _, hash_mark, tail = about.partition("event #")
+        event = int(tail.split()[0]) if hash_mark and verb not in ("started", "stopped") else 0
+        lines.append((microseconds(stamp), verb, event))
+    return lines
+
+
+def microseconds(stamp: str) -> int:
+    from datetime import UTC, datetime, timedelta
+
+    parsed = datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return (parsed - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def set_aside_numbers(content: bytes) -> list[int]:
+    return [
+        json.loads(line)["event"] for line in content.splitlines() if line.startswith(b'{"event":')
+    ]
