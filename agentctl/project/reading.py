@@ -123,9 +123,16 @@ def _check_reference(table: Table, key: str, text: str) -> str:
         raise table.error(
             key,
             f'expected "module:Class", not {describe(text)}',
-            hint="the module with dots, as in an import; then a colon and the class's name",
+            hint=_reference_hint(text),
         )
     return text
+
+
+def _reference_hint(text: str) -> str:
+    module, dot, cls = text.rpartition(".")
+    if dot and _REFERENCE.fullmatch(f"{module}:{cls}"):
+        return f'a colon stands before the class: did you mean "{module}:{cls}"?'
+    return "the module with dots, as in an import; then a colon and the class's name"
 
 
 def _read_capabilities(table: Table) -> Mapping[str, CapabilityConfig]:

@@ -10,17 +10,14 @@ from .support import Project
 
 
 def test_config_show_says_where_each_value_came_from(shop: Project) -> None:
-    shop.write("kavach.local.toml", "[agents.Bot.settings]\nkeep = 5\n")
-    setting = "agents.Bot.settings.grace=10s"
-    told = shop.agentctl("config", "show", "--set", setting).expect(0)
+    shop.edit("kavach.toml", "audit = true", 'audit = true\ngrace = "10s"')
+    told = shop.agentctl("config", "show").expect(0)
     line = {
         name: next(line for line in told.out.splitlines() if f"agents.Bot.settings.{name}" in line)
-        for name in ("audit", "keep", "grace", "max_starts")
+        for name in ("audit", "grace", "max_starts")
     }
     assert "kavach.toml" in line["audit"]
-    assert "kavach.local.toml" in line["keep"]
-    assert re.search(r"\b5\b", line["keep"])
-    assert "--set" in line["grace"]
+    assert "kavach.toml" in line["grace"]
     assert "10" in line["grace"]
     assert "default" in line["max_starts"]
     assert "3" in line["max_starts"]
@@ -31,12 +28,10 @@ def test_config_show_as_json(shop: Project) -> None:
     assert document["schema"] == "agentctl.config/1"
 
 
-def test_the_local_file_overrides_and_a_flag_overrides_both(shop: Project) -> None:
+def test_a_local_file_is_refused_rather_than_passed_over(shop: Project) -> None:
     shop.write("kavach.local.toml", "[agents.Bot.settings]\njournal = false\n")
-    shop.agentctl("invoke", "Bot", "nothing").expect(0)
+    shop.agentctl("invoke", "Bot", "nothing").expect_error(7, "kavach.local.toml", "yet")
     assert not shop.journal_path().exists()
-    shop.agentctl("invoke", "Bot", "nothing", "--set", "agents.Bot.settings.journal=true").expect(0)
-    assert shop.journal_path().exists()
 
 
 def test_the_project_is_found_from_a_folder_below(shop: Project) -> None:

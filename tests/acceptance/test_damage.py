@@ -106,7 +106,7 @@ def test_p2_a_journal_cut_at_any_byte_of_its_end_reads_back(project: Project) ->
 HALF_A_LETTER = '{"event":2,"args":["é'.encode()[:-1]
 
 
-@pytest.mark.parametrize("tail", [b'{"call":"2-', HALF_A_LETTER, b"\0" * 40])
+@pytest.mark.parametrize("tail", [b'{"call":"2-torn', HALF_A_LETTER, b"\0" * 40])
 def test_p2_a_torn_tail_is_cut_off_and_said(finished_shop: Project, tail: bytes) -> None:
     with finished_shop.journal_path().open("ab") as journal:
         journal.write(tail)

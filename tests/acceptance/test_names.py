@@ -73,7 +73,15 @@ def test_p16_new_refuses_such_a_name_for_its_agent(project: Project, name: str) 
     assert not (project.root / "x").exists()
 
 
-@pytest.mark.parametrize("name", ["NUL", "x", "X" * 64, "a_1"])
+def test_p16_a_name_that_is_a_device_elsewhere_is_refused(project: Project) -> None:
+    project.write("crew.py", CREW.format(name="NUL"))
+    make_agents(project, NUL="crew:NUL")
+    project.agentctl("invoke", "NUL", "go").expect_error(2, "NUL", "device")
+    project.agentctl("run", "--until-idle").expect_error(7, "NUL", "device")
+    assert not (project.root / "agents").exists()
+
+
+@pytest.mark.parametrize("name", ["x", "X" * 64, "a_1"])
 def test_p16_a_good_name_gets_the_folder_of_that_name(project: Project, name: str) -> None:
     project.write("crew.py", CREW.format(name=name))
     make_agents(project, **{name: f"crew:{name}"})

@@ -131,15 +131,8 @@ def test_a_second_signal_ends_run_at_once(shop: Project) -> None:
 def test_an_interrupted_invoke_says_so_and_its_event_goes_on_later(
     shop: Project, number: signal.Signals, code: int
 ) -> None:
-    program = shop.start_agentctl(
-        "invoke",
-        "--set",
-        "agents.Bot.settings.grace=100ms",
-        "Bot",
-        "request",
-        "7",
-        env={"HANG_IN": "send"},
-    )
+    shop.edit("kavach.toml", "audit = true", 'audit = true\ngrace = "100ms"')
+    program = shop.start_agentctl("invoke", "Bot", "request", "7", env={"HANG_IN": "send"})
     wait_until(lambda: shop.ledger("hanging"), "invoke to be inside a call")
     program.send(number)
     stopped = program.end(timeout=8).expect(code)
