@@ -101,7 +101,8 @@ def _zone(tz: Zone) -> tzinfo:
 
 
 def _stream(what: str) -> _random.Random:
-    return BRANCH.get().random(_handler_loop(what).execution.nonce)
+    nonce = _handler_loop(what).execution.nonce
+    return BRANCH.get().random(nonce)
 
 
 def random() -> float:

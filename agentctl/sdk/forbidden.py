@@ -27,6 +27,7 @@ _AUDITED: Final = {
     "os.posix_spawn": "start a process",
     "os.exec": "become another process",
     "_thread.start_new_thread": "start a thread",
+    "_thread.start_joinable_thread": "start a thread",  # from 3.13 on
 }
 
 
@@ -93,3 +94,18 @@ def guard_interpreter() -> None:
     if not _hooked:
         _hooked = True
         sys.addaudithook(_audit)
+        if sys.version_info < (3, 12):
+            _audit_threads()
+
+
+def _audit_threads() -> None:
+    """Let `threading` say when it starts a thread, as interpreters from 3.12 on do."""
+    import threading
+
+    start: Callable[..., int] = threading._start_new_thread  # type: ignore[attr-defined]
+
+    def audited(*args: Any) -> int:
+        _audit("_thread.start_new_thread", ())
+        return start(*args)
+
+    threading._start_new_thread = audited  # type: ignore[attr-defined]

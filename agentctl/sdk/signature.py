@@ -158,7 +158,9 @@ class CallSignature:
         try:
             return one.encode(value)
         except NotRecordable as error:
-            name = self.parameters[min(index, len(self.parameters) - 1)].name
+            names = [p.name for p in self.parameters if p.kind is not p.KEYWORD_ONLY]
+            rest = [p.name for p in self.parameters if p.kind is p.VAR_POSITIONAL]
+            name = names[index] if index < len(self.positional) else rest[0]
             raise self._refused(name, error) from None
 
     def _encode_named(self, name: str, value: object) -> bytes:

@@ -10,7 +10,9 @@ from typing import Any
 from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
+from agentctl.errors import NotFound
 from agentctl.hosting import Host
+from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability
 from agentctl.sdk.execution import Target
@@ -63,8 +65,17 @@ class Durable:
 
         Returns:
             The handler's result; what it raises is raised here.
+
+        Raises:
+            NotFound: the agent has no such handler.
         """
         binding = make_binding(agent, capabilities, settings)
+        known = spec_of(agent).handlers
+        if handler not in known:
+            raise NotFound(
+                f"{agent.__name__} has no handler {handler!r}",
+                hint=nearest_hint(handler, known, "handlers"),
+            )
 
         async def program() -> Any:
             async with self.host(binding) as host:

@@ -1,0 +1,158 @@
+"""The kit for users' own tests: a world in memory, a clock that jumps, a fixture."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agentctl import Agent, AgentError, Capability, Stuck, bind, handler, sleep
+from agentctl.errors import NotFound, UsageError
+from agentctl.storage.memory import MemoryDisk
+from agentctl.testing import Durable, FakeClock
+
+
+class Shop(Capability):
+    async def pay(self, amount: int) -> str: ...
+
+
+class Real(Shop):
+    def __init__(self):
+        self.paid = []
+
+    async def pay(self, amount: int) -> str:
+        self.paid.append(amount)
+        if amount < 0:
+            raise AgentError("no")
+        return f"r{amount}"
+
+
+class Bot(Agent):
+    shop: Shop
+
+    @handler
+    async def request(self, amount: int) -> str:
+        return await self.shop.pay(amount)
+
+    @handler
+    async def later(self, amount: int) -> str:
+        await sleep(timedelta(days=30))
+        return await self.shop.pay(amount)
+
+    @handler
+    async def broken(self) -> None:
+        raise KeyError("bug")
+
+
+class Poller(Agent):
+    name: str
+    count: int = 0
+
+    @handler
+    async def poll(self) -> int:
+        self.count += 1
+        return self.count
+
+
+def test_the_fixture_runs_an_agent_without_a_folder(durable, fake_clock):
+    shop = Real()
+    assert durable.run(Bot, "request", 7, shop=shop) == "r7"
+    assert shop.paid == [7]
+    assert durable.clock is fake_clock
+
+
+def test_what_a_handler_raises_is_raised_in_the_test(durable):
+    with pytest.raises(AgentError, match="no"):
+        durable.run(Bot, "request", -1, shop=Real())
+    with pytest.raises(Stuck):
+        durable.run(Bot, "broken", shop=Real())
+
+
+def test_the_clock_jumps_over_a_month(durable, fake_clock):
+    assert durable.run(Bot, "later", 7, shop=Real()) == "r7"
+    assert fake_clock.now == datetime(2026, 1, 31, tzinfo=UTC)
+
+
+def test_state_and_numbers_go_on_from_run_to_run(durable):
+    assert [durable.run(Poller, "poll", identity=("a",)) for _ in range(3)] == [1, 2, 3]
+    assert durable.run(Poller, "poll", identity=("b",)) == 1
+    assert list(durable.journals) == ["Poller"]
+
+
+def test_a_stuck_event_runs_on_with_a_mended_program(durable):
+    shop = Real()
+    with pytest.raises(Stuck):
+        durable.run(Bot, "broken", shop=shop)
+
+    async def mended(self) -> None:
+        await self.shop.pay(1)
+
+    mended_handler = handler(mended)
+    mended_handler.name = "broken"
+    newer = type("Bot", (Agent,), {"__annotations__": {"shop": Shop}, "broken": mended_handler})
+    durable.recover(newer, shop=shop)
+    assert shop.paid == [1]
+
+
+def test_a_wrong_handler_or_identity_or_capability_is_said(durable):
+    with pytest.raises(NotFound, match="'reqest'") as unknown:
+        durable.run(Bot, "reqest", 7, shop=Real())
+    assert unknown.value.hint == "did you mean request?"
+    with pytest.raises(UsageError):
+        durable.run(Poller, "poll")
+    with pytest.raises(UsageError):
+        durable.run(Bot, "request", 7)
+
+
+def test_two_worlds_share_nothing():
+    one, other = Durable(), Durable()
+    one.run(Poller, "poll", identity=("a",))
+    assert other.run(Poller, "poll", identity=("a",)) == 1
+
+
+def test_a_world_can_stand_on_a_disk_and_a_clock_of_one_s_own():
+    disk, clock = MemoryDisk(), FakeClock(start_us=0)
+    world = Durable(clock=clock, disk=disk)
+    world.run(Poller, "poll", identity=("a",))
+    again = Durable(clock=clock, disk=disk)
+    assert again.run(Poller, "poll", identity=("a",)) == 2
+    assert clock.now == datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def test_a_fake_clock_moves_only_as_it_is_told():
+    clock = FakeClock()
+    begun = clock.now
+    assert not clock.jump()
+    clock.advance(timedelta(hours=1))
+    clock.advance(0.5)
+    assert clock.now - begun == timedelta(hours=1, seconds=0.5)
+    assert clock.monotonic_s() == 3600.5
+    clock.set_wall(0)
+    assert clock.now == datetime(1970, 1, 1, tzinfo=UTC)
+    assert clock.monotonic_s() == 3600.5
+
+
+def test_the_uptime_of_a_fake_clock_outlives_programs_but_no_reboot():
+    clock = FakeClock()
+    before = str(clock.uptime())
+    clock.advance(10)
+    clock.set_wall(0)
+    assert clock.uptime().since(before) == 10_000_000
+    clock.reboot()
+    assert clock.uptime().since(before) is None
+
+
+def test_the_clock_of_a_world_may_move_while_no_program_runs(durable, fake_clock):
+    durable.run(Bot, "request", 7, shop=Real())
+    fake_clock.advance(timedelta(days=1))
+    assert durable.run(Bot, "request", 8, shop=Real()) == "r8"
+
+
+def test_a_host_of_the_kit_runs_several_agents(durable):
+    import asyncio
+
+    async def life():
+        async with durable.host(bind(Bot, shop=Real()), bind(Poller)) as host:
+            return [await host.reference(Bot).request(7), await Poller.ref("a").poll()]
+
+    assert asyncio.run(life()) == ["r7", 1]
