@@ -25,7 +25,8 @@ REFUND = (
 )
 # Branches, a dropped call, a timer, an error, a result, an open timer, an open call.
 BUSY = [
-    '{"event":1,"handler":"busy","args":[7],"kwargs":{"note":"x"},"of":["eu/7"],"nonce":"ab","at":10}',
+    '{"event":1,"handler":"busy","args":[7],"kwargs":{"note":"x"},"of":["eu/7"],'
+    '"nonce":"ab","at":10}',
     '{"start":1,"at":20}',
     '{"call":"1-1","fn":"Api.one","args":[7],"at":20}',
     '{"call":"1-2.1","fn":"Api.two","args":[],"kwargs":{"x":1},"at":20}',
