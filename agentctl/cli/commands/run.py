@@ -124,7 +124,8 @@ async def _serve(
     asked = asyncio.Event()
     async with program as engine:
         signals.serve(asyncio.get_running_loop(), asked)
-        log.info("serving %s; Ctrl-C stops", folder)
+        if request.until_idle_s is None:
+            log.info("serving %s; Ctrl-C stops", folder)
         served = await running.serve(engine, stop_asked=asked, idle_within_s=request.until_idle_s)
     return _tell_end(served, output)
 
