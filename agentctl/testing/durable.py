@@ -46,7 +46,8 @@ class Durable:
         return _JumpingHost(bindings, self._options, self.clock if jumps else None)
 
     def _options(self, base: EngineOptions) -> EngineOptions:
-        return replace(base, root=ROOT, clock=self.clock, stores=self._store)
+        # Nobody moves the clock while a second program waits for the lock.
+        return replace(base, root=ROOT, clock=self.clock, stores=self._store, lock_wait_s=0.0)
 
     def _store(self, root: Path, agent: str) -> FilesStore:
         return FilesStore(root, agent, self.disk, clock=self.clock)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from agentctl import Agent, AgentError, Capability, Stuck, bind, handler, sleep
-from agentctl.errors import NotFound, UsageError
+from agentctl.errors import Locked, NotFound, UsageError
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import Durable, FakeClock
 
@@ -149,10 +150,18 @@ def test_the_clock_of_a_world_may_move_while_no_program_runs(durable, fake_clock
 
 
 def test_a_host_of_the_kit_runs_several_agents(durable):
-    import asyncio
-
     async def life():
         async with durable.host(bind(Bot, shop=Real()), bind(Poller)) as host:
             return [await host.reference(Bot).request(7), await Poller.ref("a").poll()]
 
     assert asyncio.run(life()) == ["r7", 1]
+
+
+def test_k7_a_second_program_on_the_same_world_is_refused_at_once(durable):
+    async def life():
+        async with durable.host(bind(Poller)):
+            with pytest.raises(Locked, match="Poller already runs in another program"):
+                await durable.host(bind(Poller)).__aenter__()
+            return await Poller.ref("a").poll()
+
+    assert asyncio.run(life()) == 1
