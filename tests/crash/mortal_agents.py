@@ -10,7 +10,8 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from mortal import Life, Scenario, State, lives_after
+from matrix import Scenario, lives_after
+from mortal import Life, State
 from mortal_world import World, check_rest
 
 from agentctl import (

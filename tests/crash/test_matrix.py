@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mortal import Life, Scenario, State, Tally, die_everywhere, die_twice
+from matrix import Scenario, Tally, die_everywhere, die_twice
+from mortal import Life, State
 from mortal_agents import (
     AFTER_A_STOP,
     BRANCHES,

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mortal import State, fail_everywhere
+from matrix import fail_everywhere
+from mortal import State
 from mortal_agents import (
     AFTER_A_STOP,
     BRANCHES,
