@@ -110,6 +110,7 @@ class AgentRuntime:
         """Queue what is on record: those that held their instance first, then by number."""
         events = sorted(self.open.values(), key=lambda one: (not _held(one), one.number))
         for history in events:
+            history.bodies.clear()  # they were for the rewrite
             if history.number not in suspects:
                 self._queue(history)
             else:
@@ -294,11 +295,11 @@ class AgentRuntime:
         self.pump_soon()
 
     def _tell(self, number: int, end: End) -> None:
-        waiters = self.waiters.pop(number, [])
-        for waiter in waiters:
+        heard = self.heard(number)
+        for waiter in self.waiters.pop(number, ()):
             if not waiter.done():
                 waiter.set_result(end)
-        self.program.listener.ended(end.ended, heard=bool(waiters))
+        self.program.listener.ended(end.ended, heard=heard)
 
     # -- waiting for ends
 

@@ -107,6 +107,8 @@ class Committer:
             waiting.popleft()[1]()
         if waiting and self._scheduled is None:
             self._scheduled = self._loop.call_soon(self._guard, self._sync)
+        elif self._durable < self._written:
+            self.soon()  # what came while a thread was syncing
 
     def _write_audit(self) -> None:
         lines: list[str] = []

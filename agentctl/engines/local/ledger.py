@@ -77,6 +77,7 @@ class Ledger:
         self.calls = 0
         self._batch: list[bytes] = []
         self._launch: list[OpenOp] = []
+        self._unarmed: list[OpenOp] = []
 
     def submit(self, op: Op, now_us: int) -> None:
         """Match what the handler asks for with the record, or note it for the batch."""
@@ -96,6 +97,8 @@ class Ledger:
         if isinstance(op, CallOp):
             self.calls += 1
             self._launch.append(opened)
+        else:
+            self._unarmed.append(opened)
         if found is None:
             self.note(asked)
 
@@ -128,12 +131,15 @@ class Ledger:
     def take_launch(self) -> list[OpenOp]:
         """Hand over the calls that are to be made, once they are durable."""
         launch, self._launch = self._launch, []
-        return [opened for opened in launch if self.open.get(opened.op.path) is opened]
+        return [opened for opened in launch if self._is_open(opened)]
 
-    @property
-    def timers(self) -> list[OpenOp]:
-        """The open waits for time."""
-        return [opened for opened in self.open.values() if isinstance(opened.op, TimerOp)]
+    def take_unarmed(self) -> list[OpenOp]:
+        """Hand over the waits for time that are to begin."""
+        unarmed, self._unarmed = self._unarmed, []
+        return [opened for opened in unarmed if self._is_open(opened)]
+
+    def _is_open(self, opened: OpenOp) -> bool:
+        return self.open.get(opened.op.path) is opened
 
     def call_id(self, path: str) -> str:
         """A call's key as records have it: `17-1.3`."""

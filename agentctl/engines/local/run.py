@@ -162,6 +162,7 @@ class EventRun:
             ledger.difference = replay.left_over(frozenset(ledger.open))
         ledger.replay = None
         self.history.deliveries.clear()
+        self.history.calls.clear()
 
     # -- a turn, and what follows it
 
@@ -215,14 +216,12 @@ class EventRun:
             self._drop_all()
             self._come_to_rest(self._ending())
             return
-        timers = ledger.timers
-        if not ledger.calls and not timers:
+        if not ledger.open:
             self._come_to_rest(endings.nothing_to_wait_for(self._outcome()))
             return
         self._write_batch(parks=not ledger.calls)
-        for opened in timers:
-            if opened.timer is None:
-                self._arm(opened)
+        for opened in ledger.take_unarmed():
+            self._arm(opened)
         launch = ledger.take_launch()
         if launch:
             site.when_durable(lambda: self._launch_all(launch), now=True)
