@@ -19,12 +19,14 @@ from agentctl.errors import BadAgentClass, BadArguments, NotRecordable, UsageErr
 from agentctl.names import check_agent_name, identity_text
 from agentctl.sdk.capability import Capability, Uses
 from agentctl.sdk.handlers import Handler, Query
+from agentctl.sdk.planned import not_yet
 from agentctl.sdk.signature import CallSignature, is_class_var, type_hint
 from agentctl.values import Codec, codec
 
 RESERVED: Final = frozenset(
     ["ref", "schedules", "settings", "root", "dump_state", "load_state", "migrate", "state_version"]
 )
+_PLANNED: Final = ("dump_state", "load_state", "migrate")
 _IDENTITY_TYPES: Final = (str, int, bool, uuid.UUID)
 
 
@@ -148,6 +150,7 @@ def read_spec(cls: type, names: Mapping[str, object]) -> AgentSpec:
 
     Raises:
         BadAgentClass: it can't be an agent; the message names class and field.
+        NotInThisVersion: it counts on changing state that an earlier class left.
     """
     reader = _Reader(cls, names)
     for base in reversed(cls.__mro__):
@@ -175,7 +178,7 @@ class _Reader:
         for name, annotation in inspect.get_annotations(base).items():
             if name.startswith("_"):
                 if name in vars(base):
-                    self.transient[name] = vars(base)[name]
+                    self._transient(name, vars(base)[name])
             elif not is_class_var(annotation):
                 self._field(base, name, names)
         for name, member in vars(base).items():
@@ -239,8 +242,30 @@ class _Reader:
                 "begin its name with _ if it needn't",
             ) from None
 
+    def _transient(self, name: str, default: object) -> None:
+        try:
+            copy.deepcopy(default)
+        except Exception as error:  # noqa: BLE001 - whatever the object's own code raises
+            raise self.wrong(
+                name,
+                f"each event gets a copy of this default, and it can't be copied: {error}",
+                "make it where it is used, or in a capability; None can be its default",
+            ) from None
+        self.transient[name] = default
+
+    def _refuse_planned(self) -> None:
+        """Refuse what would silently do nothing here, and change state in a later version."""
+        cls = self.cls
+        for name in _PLANNED:
+            if hasattr(cls, name):
+                raise not_yet(f"{cls.__qualname__}.{name}")
+        version = getattr(cls, "state_version", 1)
+        if version != 1:
+            raise not_yet(f"{cls.__qualname__}.state_version = {version!r}")
+
     def spec(self) -> AgentSpec:
         cls = self.cls
+        self._refuse_planned()
         if "__init__" in vars(cls):
             raise self.wrong("__init__", "an agent has none: its fields say what it is made of")
         stateful = bool(self.state)

@@ -185,6 +185,11 @@ def a_query_called_migrate():
         async def migrate(self) -> None: ...
 
 
+def a_transient_default_that_cannot_be_copied():
+    class Wrong(Agent):
+        _lock: object = threading.Lock()
+
+
 def an_annotation_that_names_nothing():
     class Wrong(Agent):
         count: Nowhere = 0  # type: ignore[name-defined]  # noqa: F821
@@ -208,6 +213,7 @@ def an_annotation_that_names_nothing():
         (a_field_called_root, "Wrong.root", "Agent has it"),
         (a_handler_called_schedules, "Wrong.schedules", "Agent has it"),
         (a_query_called_migrate, "Wrong.migrate", "Agent has it"),
+        (a_transient_default_that_cannot_be_copied, "Wrong._lock", "can't be copied"),
         (an_annotation_that_names_nothing, "Wrong.count", "can't be resolved"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -315,6 +321,36 @@ def test_what_is_no_agent_is_refused():
 def test_what_this_version_does_not_have_yet_says_so():
     with pytest.raises(NotInThisVersion, match="Workflow"):
         type("Onboard", (Workflow,), {})
+
+
+class Migrating:
+    @classmethod
+    def migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        return state
+
+
+@pytest.mark.parametrize(
+    ("bases", "members", "told"),
+    [
+        ((Agent,), {"migrate": classmethod(lambda _cls, state, _version: state)}, "Bot.migrate"),
+        ((Migrating, Agent), {}, "Bot.migrate"),
+        ((Agent,), {"dump_state": lambda _self: {}}, "Bot.dump_state"),
+        ((Agent,), {"load_state": lambda _self, _state: None}, "Bot.load_state"),
+        ((Agent,), {"state_version": 2}, "Bot.state_version = 2"),
+    ],
+)
+def test_a_class_that_counts_on_migrations_is_refused_not_run_without_them(bases, members, told):
+    with pytest.raises(NotInThisVersion) as refused:
+        type("Bot", bases, members)
+    assert refused.value.message.startswith(f"{told} isn't in this version")
+
+
+def test_state_version_1_is_what_every_class_has():
+    class First(Agent):
+        state_version: ClassVar[int] = 1
+        count: int = 0
+
+    assert list(spec_of(First).state) == ["count"]
 
 
 def test_arguments_are_shown_as_they_were_written():
