@@ -207,6 +207,7 @@ class RequeuedRecord(_Record, frozen=True):
     """
 
     requeued: int
+    of: tuple[str, ...] = ()
     lines: int = 0
     fresh: int | None = None
     by: str | None = None
@@ -218,6 +219,7 @@ class DropRecord(_Record, frozen=True):
 
     drop: int
     reason: str
+    of: tuple[str, ...] = ()
     at: int = 0
 
 

@@ -61,7 +61,7 @@ def decode_error(recorded: RecordedError) -> Exception:
 
 def type_name(cls: type) -> str:
     """Write a type as the record has it."""
-    return _clean(f"{cls.__module__}.{cls.__qualname__}")
+    return clean(f"{cls.__module__}.{cls.__qualname__}")
 
 
 def _args_of(error: BaseException) -> list[Any]:
@@ -88,12 +88,12 @@ def _plain_args(args: list[Any]) -> bytes | None:
 
 def _text_of(error: BaseException) -> str:
     try:
-        return _clean(str(error))
+        return clean(str(error))
     except Exception:  # noqa: BLE001 - a user's __str__; the record needs some text
         return _UNREADABLE
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return a plain str that UTF-8 can hold."""
     return str.encode(text, "utf-8", "backslashreplace").decode()
 

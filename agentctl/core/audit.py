@@ -48,7 +48,7 @@ _LONGEST: Final = 2000
 def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[str]:
     """The audit lines of a record; `event` is the accepted event that it belongs to."""
     at = to_rfc3339(getattr(record, "at", 0))
-    if isinstance(record, EventRecord | AsideRecord):
+    if isinstance(record, EventRecord | AsideRecord | RequeuedRecord | DropRecord):
         of: tuple[str, ...] = record.of
     else:
         of = event.of if event is not None else ()

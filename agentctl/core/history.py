@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import UNSET, Raw
 
 from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.keys import Delivery, call_of, number_of, path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.names import Identity
@@ -191,10 +192,10 @@ class JournalHistory:
         asides: the events whose lines lie in `set-aside`, by number.
         stopping: the last program said that it stops; what it cut off is no crash.
         stopped: the last program ended gracefully.
-        audit: the audit lines of what came since the last rewrite (R15).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, trail: AuditTrail | None = None) -> None:
+        self._trail = trail
         self.header: Header | None = None
         self.next_event = 1
         self.open: dict[int, EventHistory] = {}
@@ -206,7 +207,6 @@ class JournalHistory:
         self.stopped = False
         self.latest_us = 0
         self.records = 0
-        self.audit: list[str] = []
 
     def fold(self, kind: str, record: Record, body: bytes) -> None:
         """Take the journal's next record.
@@ -224,7 +224,8 @@ class JournalHistory:
         self.latest_us = max(self.latest_us, at_us)
         number = number_of(record)
         event = self.requeuing.get(number) or self.open.get(number)
-        self._audit(record, event)
+        if type(record) in AUDITED and self._trail is not None:
+            self._audit(self._trail, record, event)
         whole = _JOURNAL_FOLDS.get(type(record))
         if whole is not None:
             whole(self, record, body)
@@ -236,14 +237,14 @@ class JournalHistory:
         else:
             event.fold(kind, record, body)  # type: ignore[arg-type]
 
-    def _audit(self, record: Record, event: EventHistory | None) -> None:
+    def _audit(self, trail: AuditTrail, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
         assert isinstance(header, Header)
-        if self._is_carried_over or type(record) not in AUDITED:
+        if self._is_carried_over:
             return
         if number_of(record) in self.asides and not isinstance(record, RequeuedRecord | DropRecord):
             return  # a requeue puts back what was audited when it first happened
-        self.audit += audit_lines(header.agent, record, event.accepted if event else None)
+        trail.add(audit_lines(header.agent, record, event.accepted if event else None))
 
     @property
     def _is_carried_over(self) -> bool:

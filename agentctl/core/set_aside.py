@@ -237,7 +237,7 @@ def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list
         bodies += [_timed(line, aside.times) for line in recorded]
         bodies += [bytes(raw) for raw in _calls_first(aside.extra)]
     _check_possible(accepted, bodies[1:])
-    return [*bodies, encode(RequeuedRecord(event.number, lines=len(bodies), at=at_us))]
+    return [*bodies, encode(RequeuedRecord(event.number, of=event.of, lines=len(bodies), at=at_us))]
 
 
 def _check_possible(accepted: EventRecord, bodies: Iterable[bytes]) -> None:
@@ -277,4 +277,7 @@ def fresh_bodies(event: SetAsideEvent, number: int, nonce: str, at_us: int) -> l
         nonce=nonce,
         at=at_us,
     )
-    return [encode(accepted), encode(RequeuedRecord(event.number, fresh=number, at=at_us))]
+    return [
+        encode(accepted),
+        encode(RequeuedRecord(event.number, of=event.of, fresh=number, at=at_us)),
+    ]

@@ -38,6 +38,7 @@ from agentctl.records import (
     kind_of,
 )
 from agentctl.sdk.agent import Agent
+from agentctl.sdk.forbidden import guard_interpreter
 from agentctl.testing import FakeClock
 
 from .bot import Bot
@@ -221,6 +222,7 @@ class Stage:
     def __init__(
         self, handler: str, journal: Sequence[bytes] = (), *, agent: type[Agent] = Bot
     ) -> None:
+        guard_interpreter()
         self.world = GatedWorld()
         self.binding: Binding[Any] = make_binding(agent, {"world": self.world}, None)
         self.cls, self.spec, self.name = agent, self.binding.spec, self.binding.spec.name
@@ -294,6 +296,7 @@ class Stage:
 
     def play(self, chance: random.Random) -> Played:
         """Run to the end, everything in an order of chance."""
+        self.run.prepare()
         self.run.begin()
         self.program.work()
         while self.end is None and self._step(chance):
@@ -322,6 +325,7 @@ class Stage:
         """Run on with the outcomes and times of a longer record of the same event."""
         deliveries = read(unended(recorded)).open[1].deliveries
         done = len(self.run.history.deliveries)
+        self.run.prepare()
         self.run.begin()
         self.program.work()
         for path, record in deliveries[done:]:

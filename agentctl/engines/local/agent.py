@@ -20,7 +20,7 @@ from agentctl.engines.local.endings import End
 from agentctl.engines.local.instances import Instances
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.run import EventRun
-from agentctl.errors import AgentctlError, DiskTrouble, Interrupted, NotFound, Stuck
+from agentctl.errors import AgentctlError, Interrupted, NotFound, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
 from agentctl.records import DoneRecord, EventRecord, Record, StoppingRecord, StopRecord, encode
 from agentctl.sdk.capability import CallOptions
@@ -100,23 +100,31 @@ class AgentRuntime:
         return number
 
     def _queue(self, history: EventHistory) -> None:
-        handler = self.spec.handlers.get(history.accepted.handler)
-        exclusive = handler is not None and handler.exclusive
-        if not exclusive or self._instances.take(history.accepted.of, history.number):
+        if self._takes_instance(history):
             self._ready.append(history.number)
             self.pump_soon()
 
-    def recover(self, suspects: frozenset[int]) -> None:
-        """Queue what is on record: those that held their instance first, then by number."""
+    def _takes_instance(self, history: EventHistory) -> bool:
+        """Whether the event may begin as far as its instance goes; else it waits for it."""
+        handler = self.spec.handlers.get(history.accepted.handler)
+        exclusive = handler is not None and handler.exclusive
+        return not exclusive or self._instances.take(history.accepted.of, history.number)
+
+    def recover(self, suspects: frozenset[int]) -> frozenset[int]:
+        """Queue what is on record: those that held their instance first, then by number.
+
+        Returns:
+            The suspects that can take turns: who waits for an instance begins with it.
+        """
+        ready: set[int] = set()
         events = sorted(self.open.values(), key=lambda one: (not _held(one), one.number))
         for history in events:
             history.bodies.clear()  # they were for the rewrite
             if history.number not in suspects:
                 self._queue(history)
-            else:
-                handler = self.spec.handlers.get(history.accepted.handler)
-                if handler is not None and handler.exclusive:
-                    self._instances.take(history.accepted.of, history.number)
+            elif self._takes_instance(history):
+                ready.add(history.number)
+        return frozenset(ready)
 
     def unable(self) -> list[tuple[Address, str]]:
         """The open events that can't run any more, each with the reason (R3)."""
@@ -128,6 +136,7 @@ class AgentRuntime:
         if handler is None:
             return f"there is no handler {accepted.handler!r} any more"
         try:
+            self.spec.check_identity(accepted.of)
             handler.read(accepted.args, accepted.kwargs)
         except AgentctlError as error:
             return error.message
@@ -167,6 +176,7 @@ class AgentRuntime:
 
     def begin(self, number: int) -> None:
         """Begin one event; what can't run is stuck, and holds nobody up (R3)."""
+        assert number not in self.runs, "an event begins once"
         history = self.open[number]
         run = EventRun(self, history)
         run.counted = (self.name, number) in self.program.counted
@@ -174,17 +184,19 @@ class AgentRuntime:
         self.executing.add(number)
         self.program.begun(self.name, number)
         try:
-            run.begin()
-        except DiskTrouble:
-            raise  # not this event's trouble: nothing goes on (R14)
-        except AgentctlError as error:
-            self._cannot_run(number, error)
+            run.prepare()
+        except Exception as error:  # noqa: BLE001 - the event's own trouble, nobody else's
+            self._cannot_run(number, run.title, error)
+            return
+        run.begin()
 
-    def _cannot_run(self, number: int, error: AgentctlError) -> None:
-        self.stuck[number] = error.message
-        self.program.listener.warned(f"{error.message}; the event is stuck")
+    def _cannot_run(self, number: int, title: str, error: Exception) -> None:
+        what = error.message if isinstance(error, AgentctlError) else repr(error)
+        text = f"{title}: {what}"
+        self.stuck[number] = text
+        self.program.listener.warned(f"{text}; the event is stuck")
         self._release(number)
-        stuck = Stuck(error.message, hint=error.hint)
+        stuck = Stuck(text, hint=getattr(error, "hint", None))
         for waiter in self.waiters.pop(number, ()):
             if not waiter.done():
                 waiter.set_exception(stuck)
@@ -306,7 +318,7 @@ class AgentRuntime:
     def wait_for(self, number: int) -> Waiter:
         """A future of an open event's end."""
         if number in self.stuck:
-            raise Stuck(f"{Address(self.name, (), number)} is stuck: {self.stuck[number]}")
+            raise Stuck(self.stuck[number])
         if number not in self.open:
             raise NotFound(f"event {number} of {self.name} isn't open in this program")
         waiter: Waiter = asyncio.get_running_loop().create_future()

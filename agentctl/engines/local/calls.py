@@ -114,6 +114,9 @@ async def _in_thread(run: CallRun, work: Callable[[], Any]) -> Any:
     def watched() -> Any:
         try:
             return work()
+        except StopIteration as error:
+            # A future can't hold it: whoever waits would wait for ever.
+            raise RuntimeError(f"{run.op.method.fn} raised StopIteration") from error
         finally:
             if given_up:
                 log.warning(
@@ -133,10 +136,12 @@ def _succeeded(op: CallOp, value: object) -> Made:
     codec = op.method.signature.result
     try:
         raw = codec.encode(value)
+        return Made(Result(codec.decode(raw)), raw)
     except NotRecordable as error:
         # The call was made, and the record says so; the handler gets why its result is lost.
         return failed(NotRecordable(f"{op.method.fn} returned {error.message}", path=error.path))
-    return Made(Result(codec.decode(raw)), raw)
+    except Exception as error:  # noqa: BLE001 - whatever the value's own code raises
+        return failed(NotRecordable(f"{op.method.fn} returned a value that can't be read: {error}"))
 
 
 def failed(error: BaseException) -> Made:

@@ -27,6 +27,7 @@ from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.files.places import agent_folder
 from agentctl.times import Clock
+from agentctl.value_errors import clean
 
 DROP_LOCK_WAIT_S = 5.0
 
@@ -46,7 +47,7 @@ class Changing:
                 f"{agent} has no folder: it never ran here", hint="look at: agentctl run"
             )
         store = FilesStore(self._root, agent, self._disk, clock=self._clock)
-        store.lock(this_program("agentctl requeue", self._clock), wait_s)
+        store.lock(this_program("agentctl", self._clock), wait_s)
         try:
             yield recovery.read(agent, store)
         finally:
@@ -136,7 +137,8 @@ class Changing:
         """
         with self._opened(agent, DROP_LOCK_WAIT_S) as opened:
             self._choose(opened, RequeueRequest(agent, events=(event,)))
-            record = DropRecord(event, reason, at=self._clock.now_us())
+            of = opened.history.asides[event].of
+            record = DropRecord(event, clean(reason), of, at=self._clock.now_us())
             self._commit(opened, agent, [encode(record)], frozenset([event]))
 
 

@@ -32,6 +32,7 @@ from agentctl.names import Address
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
+from agentctl.value_errors import clean
 from agentctl.values import RecordedError, decode_error, encode_error
 
 _OWN_ERRORS: Final = (
@@ -190,7 +191,7 @@ def bug(outcome: Outcome, error: BaseException) -> End:
 
 
 def _bug_text(error: BaseException) -> str:
-    text = "".join(traceback.format_exception_only(error)).strip()
+    text = clean("".join(traceback.format_exception_only(error)).strip())
     if isinstance(error, BaseExceptionGroup):
         return f"{text}: {'; '.join(map(_bug_text, error.exceptions))}"
     return text
@@ -238,7 +239,7 @@ def _line_of(error: BaseException) -> str | None:
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
         if is_users(frame.filename):
-            return f"{short_path(frame.filename)}:{frame.lineno}"
+            return clean(f"{short_path(frame.filename)}:{frame.lineno}")
     return None
 
 
@@ -247,7 +248,7 @@ def handler_line() -> str | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_users(frame.f_code.co_filename):
-            return f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+            return clean(f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}")
         frame = frame.f_back
     return None
 

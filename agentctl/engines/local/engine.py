@@ -119,10 +119,11 @@ class LocalEngine:
         plan = plan_start(histories, starts)
         self.program.counted = plan.counted
         self.recovered = [self._open_agent(name, opened[name], plan) for name in sorted(opened)]
-        suspects = frozenset(plan.turns)
+        ready: set[EventId] = set()
         for name, agent in self.agents.items():
-            agent.recover(frozenset(number for owner, number in suspects if owner == name))
-        self.program.take_turns(plan.turns)
+            suspects = frozenset(number for owner, number in plan.turns if owner == name)
+            ready.update((name, number) for number in agent.recover(suspects))
+        self.program.take_turns([event for event in plan.turns if event in ready])
 
     def _open_agent(self, name: str, opened: recovery.Opened, plan: StartPlan) -> Recovered:
         binding, history, store = self._bindings[name], opened.history, opened.store

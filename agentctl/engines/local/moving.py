@@ -43,7 +43,10 @@ def reconcile(
         # Crash here: the old file or the new; the journal decides either way.
         store.write_set_aside(render(kept) + b"".join(_ended(new)))
     gone = sorted(history.asides.keys() - there.keys())
-    return [*records, *(DropRecord(number, TAKEN_OUT, at=now_us) for number in gone)], None
+    return [
+        *records,
+        *(DropRecord(number, TAKEN_OUT, history.asides[number].of, at=now_us) for number in gone),
+    ], None
 
 
 def _ended(lines: Sequence[bytes]) -> list[bytes]:

@@ -7,10 +7,10 @@ journal: after a crash the page cache may show what the disk doesn't have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentctl.core.audit import audit_lines
+from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.compaction import compacted
 from agentctl.core.history import JournalHistory
 from agentctl.errors import FormatTooNew, JournalDamaged
@@ -23,29 +23,32 @@ class Opened:
     """One agent's journal as read.
 
     Attributes:
+        trail: the audit lines that the log doesn't have yet.
         cut: what was wrong with a tail that doesn't count.
     """
 
     store: Store
     history: JournalHistory
+    trail: AuditTrail
     cut: str | None
 
 
 def read(agent: str, store: Store) -> Opened:
-    """Read an agent's journal; changes nothing.
+    """Read an agent's journal; changes nothing but a torn last line of its audit log.
 
     Raises:
         JournalDamaged: a record is broken, or can't follow what stands before it.
         FormatTooNew: a later version wrote it.
     """
     scan = store.scan()
-    history = fold(agent, f"{store.path}/journal", scan)
-    return Opened(store, history, scan.cut)
+    trail = AuditTrail(next(iter(store.audit_tail(1)), None))
+    history = fold(agent, f"{store.path}/journal", scan, trail)
+    return Opened(store, history, trail, scan.cut)
 
 
-def fold(agent: str, path: str, scan: Scan) -> JournalHistory:
+def fold(agent: str, path: str, scan: Scan, trail: AuditTrail | None = None) -> JournalHistory:
     """Fold the lines of a journal, checking each against what stands before it."""
-    history = JournalHistory()
+    history = JournalHistory(trail)
     for line in scan.lines:
         record = decode_line(line.body, path=path, line=line.number)
         try:
@@ -75,23 +78,11 @@ def _check_header(header: Header, agent: str, path: str) -> None:
 
 def complete_audit(opened: Opened) -> None:
     """Write the audit lines that a crash kept from being written (R15), and sync the log."""
-    lines = opened.history.audit
-    if lines:
+    if opened.trail.missing:
         # A kill leaves records that were never durable, and a power cut now would take them.
         opened.store.settle()
-        tail = list(opened.store.audit_tail(len(lines)))
-        opened.store.audit_append(lines[_written(lines, tail) :])
+        opened.store.audit_append(opened.trail.missing)
         opened.store.audit_sync()
-
-
-def _written(lines: Sequence[str], tail: list[str]) -> int:
-    """How many of `lines` the log has already: the most that its tail ends with."""
-    if not tail:
-        return 0
-    for count in range(len(lines), 0, -1):
-        if lines[count - 1] == tail[-1] and tail[-count:] == list(lines[:count]):
-            return count
-    return 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ does makes it write while user code is on the stack.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from agentctl.core.history import EventHistory
@@ -59,6 +59,7 @@ class EventRun:
         self._difference_line: str | None = None
         self._loop: HandlerLoop
         self._obj: Any = None
+        self._coro: Coroutine[Any, Any, Any]
         self._state: dict[str, bytes] = {}
         self._cancelled_rest = False
         self._key_begins = site.key(history.accepted, "")
@@ -100,29 +101,34 @@ class EventRun:
 
     # -- beginning
 
-    def begin(self) -> None:
-        """Start the handler: over its record, if there is one, then for real.
+    def prepare(self) -> None:
+        """Make ready what the handler needs; nothing is on record yet, and none of it has run.
 
         Raises:
             AgentctlError: its handler is gone, or its arguments or state don't fit any more.
+            Exception: whatever the author's own types raise.
         """
         accepted, site = self.accepted, self.site
         if self._handler is None:
             raise AgentctlError(
-                f"{self.title}: {site.name} has no handler {accepted.handler!r} any more",
+                f"{site.name} has no handler {accepted.handler!r} any more",
                 hint="put it back, and the event runs with the next start",
             )
+        site.spec.check_identity(accepted.of)
         self._state = site.state_of(accepted.of)
-        try:
-            args, kwargs = self._handler.read(accepted.args, accepted.kwargs)
-            state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
-        except AgentctlError as error:
-            raise AgentctlError(f"{self.title}: {error.message}", hint=error.hint) from None
+        args, kwargs = self._handler.read(accepted.args, accepted.kwargs)
+        state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
         now_us = site.program.now_us(self.history.started_us or 0)
         self._loop = new_loop(self, self.history.started_us or now_us)
         self._obj = build(site.cls, accepted.of, state, self._loop)
-        self._write_start(now_us)
-        self._loop.start(self._handler.handler.fn(self._obj, *args, **kwargs))
+        self._coro = self._handler.handler.fn(self._obj, *args, **kwargs)
+
+    def begin(self) -> None:
+        """Start the handler: over its record, if there is one, then for real."""
+        # A replay's first `now()` is that of the first start, exactly.
+        first = self.history.started_us is None
+        self._write_start(self._loop.origin_us if first else self.site.program.now_us())
+        self._loop.start(self._coro)
         self._turn()
         if self._ledger.replay is not None:
             self._run_record(self._ledger.replay)
@@ -330,7 +336,7 @@ class EventRun:
             return  # dropped meanwhile: nobody waits for it
         self._ledger.take(path)
         at_us = self.site.program.now_us(self._loop.now_us)
-        self.site.append(made.record(self._ledger.call_id(path), at_us))
+        self.site.append(made.record(self._ledger.call_id(path), at_us), event=self.accepted)
         # Crash here: the result is on record; replay gives it without the call.
         if self.site.program.stopping:
             return

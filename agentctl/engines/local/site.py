@@ -122,8 +122,8 @@ class Site(Protocol):
         """Whether somebody in this program waits for the event's outcome."""
         ...
 
-    def append(self, record: Record) -> None:
-        """Put one record on record."""
+    def append(self, record: Record, *, event: EventRecord | None = None) -> None:
+        """Put one record on record; `event` is whose it is, for the audit log."""
         ...
 
     def append_bodies(self, bodies: Sequence[bytes]) -> None:

@@ -10,8 +10,8 @@ from agentctl.records import decode, kind_of
 HEADER = '{"journal":1,"agent":"Bot","id":"ab","next":1}'
 
 
-def folded(*lines, header=HEADER):
-    history = JournalHistory()
+def folded(*lines, header=HEADER, trail=None):
+    history = JournalHistory(trail)
     for line in (header, *lines) if header else lines:
         body = line.encode()
         history.fold(kind_of(body), decode(body), body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.compaction import RETENTION_US, compacted
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
@@ -15,8 +16,8 @@ def rewritten(history, now_us=NOW_US):
     return compacted(history, header)
 
 
-def read(bodies):
-    history = JournalHistory()
+def read(bodies, trail=None):
+    history = JournalHistory(trail)
     for body in bodies:
         history.fold(kind_of(body), decode(body), body)
     return history
@@ -121,7 +122,18 @@ def test_a_bug_is_still_known_after_a_rewrite(fold):
 
 
 def test_r15_what_was_carried_over_is_not_audited_again(fold):
-    history = fold(*event(1), '{"done":1}', *OPEN)
-    assert len(history.audit) == 4  # the header, two acceptances, one completion
-    again = read(rewritten(history))
-    assert [line.split(" ", 2)[2] for line in again.audit] == ["started: 1 event unfinished"]
+    trail = AuditTrail(None)
+    history = fold(*event(1), '{"done":1}', *OPEN, trail=trail)
+    assert len(trail.missing) == 4  # the header, two acceptances, one completion
+    again = AuditTrail(None)
+    read(rewritten(history), again)
+    assert [line.split(" ", 2)[2] for line in again.missing] == ["started: 1 event unfinished"]
+
+
+def test_r15_a_log_is_completed_behind_its_last_line(fold):
+    whole = AuditTrail(None)
+    fold(*event(1), '{"done":1,"at":7}', trail=whole)
+    for written in range(1, len(whole.missing) + 1):
+        trail = AuditTrail(whole.missing[written - 1])
+        fold(*event(1), '{"done":1,"at":7}', trail=trail)
+        assert trail.missing == whole.missing[written:]
