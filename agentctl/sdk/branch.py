@@ -6,9 +6,7 @@ calls below it. Each branch also owns its own stream of random numbers.
 
 from __future__ import annotations
 
-import contextvars
 import random
-from typing import Final
 
 
 class Branch:
@@ -35,6 +33,3 @@ class Branch:
         if self._random is None:
             self._random = random.Random(f"{nonce}/{self._prefix}")  # noqa: S311 - repeatable, on purpose
         return self._random
-
-
-BRANCH: Final[contextvars.ContextVar[Branch]] = contextvars.ContextVar("agentctl_branch")

@@ -16,7 +16,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from msgspec import Struct
 
 from agentctl.errors import AgentctlError, UsageError
-from agentctl.sdk.branch import BRANCH
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.stubs import running_loop
@@ -101,8 +100,8 @@ def _zone(tz: Zone) -> tzinfo:
 
 
 def _stream(what: str) -> _random.Random:
-    nonce = _handler_loop(what).execution.nonce
-    return BRANCH.get().random(nonce)
+    loop = _handler_loop(what)
+    return loop.branch().random(loop.execution.nonce)
 
 
 def random() -> float:

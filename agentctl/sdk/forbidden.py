@@ -2,7 +2,9 @@
 
 Two fences. The loop's own methods that would open sockets, threads or processes raise. And while
 a turn runs in a thread, an audit hook of the interpreter refuses sockets, threads and processes
-made without asyncio. Each says what to use instead.
+made without asyncio. Each says what to use instead. What the interpreter itself must have changed
+for that, and for repeatable order, is changed by `guard_interpreter` and nowhere else; importing
+agentctl changes nothing.
 """
 
 from __future__ import annotations
@@ -73,6 +75,10 @@ def _refusing(what: str) -> Callable[..., Any]:
 class ForbiddenLoop(asyncio.AbstractEventLoop):
     """An event loop that has no sockets, threads, processes, signals or run of its own."""
 
+    def next_order(self) -> int:
+        """Number one more thing that hashes by its creation."""
+        raise NotImplementedError
+
 
 for _what, _names in _REFUSED.items():
     for _name in _names.split():
@@ -89,13 +95,30 @@ _hooked = False
 
 
 def guard_interpreter() -> None:
-    """Put the audit hook in place, once; the interpreter has no way to take one off again."""
+    """Make the interpreter ready to run handlers, once; it can't be undone.
+
+    The audit hook refuses what reaches around the journal, and what `gather` gives to a handler
+    hashes by order (docs/decisions/0010).
+    """
     global _hooked  # noqa: PLW0603 - the hook is the process's
     if not _hooked:
         _hooked = True
+        # There is no other way in: `gather` names this class, and offers nobody to choose another.
+        asyncio.tasks._GatheringFuture.__hash__ = _hash_of_gathering  # type: ignore[attr-defined]
         sys.addaudithook(_audit)
         if sys.version_info < (3, 12):
             _audit_threads()
+
+
+def _hash_of_gathering(future: asyncio.Future[Any]) -> int:
+    """Hash a handler's future by order, any other as ever; `gather` makes it without the loop."""
+    loop = future.get_loop()
+    if not isinstance(loop, ForbiddenLoop):
+        return object.__hash__(future)
+    order: int | None = getattr(future, "order", None)
+    if order is None:
+        order = future.order = loop.next_order()  # type: ignore[attr-defined]
+    return order
 
 
 def _audit_threads() -> None:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from agentctl.errors import Dropped, UsageError
-from agentctl.sdk.branch import BRANCH, Branch
+from agentctl.sdk.branch import Branch
 from agentctl.sdk.execution import Execution, Failure, Outcome, Result, TimerOp
 from agentctl.sdk.forbidden import ForbiddenLoop
 from agentctl.times import SECOND_US
@@ -43,9 +43,13 @@ class HandlerFuture(asyncio.Future[Any]):
 
 
 class HandlerTask(asyncio.Task[Any]):
-    """A task whose hash is the order of its creation."""
+    """A task whose hash is the order of its creation; it does its work in a branch.
+
+    The branch is kept here, not in the task's context: several tasks may be given one context.
+    """
 
     order: int
+    branch: Branch
 
     def __hash__(self) -> int:
         return self.order
@@ -125,7 +129,7 @@ class HandlerLoop(ForbiddenLoop):
         if until_us <= self.now_us:
             self._ready.append(timer)
             return timer
-        path = timer.path = (BRANCH.get(None) or self._root_branch).next_path()
+        path = timer.path = self.branch().next_path()
         self._timers[path] = timer
         self.execution.submit(TimerOp(path, until_us))
         return timer
@@ -156,15 +160,13 @@ class HandlerLoop(ForbiddenLoop):
             branch = self._root_branch
         else:
             shares_branch = self._called_by_wait_for(coro)
-            # The branch is that of whoever makes the task, whatever context it is to run in.
-            parent = BRANCH.get(None) or self._root_branch
+            parent = self.branch()
             branch = parent if shares_branch else parent.fork()
-        ctx = contextvars.copy_context() if context is None else context.copy()
-        ctx.run(BRANCH.set, branch)
         # The hash must be there before Task.__init__ puts the task into asyncio's sets.
         task = HandlerTask.__new__(HandlerTask)
         order = task.order = self.next_order()
-        task.__init__(coro, loop=self, name=name or f"task {order}", context=ctx)  # type: ignore[misc]
+        task.branch = branch
+        task.__init__(coro, loop=self, name=name or f"task {order}", context=context)  # type: ignore[misc]
         self.tasks[order] = task
         task.add_done_callback(self._forget_task)
         return task
@@ -172,6 +174,11 @@ class HandlerLoop(ForbiddenLoop):
     def _forget_task(self, task: asyncio.Task[Any]) -> None:
         assert isinstance(task, HandlerTask)
         self.tasks.pop(task.order, None)
+
+    def branch(self) -> Branch:
+        """The branch of the task that runs; a callback that no task runs is the handler's own."""
+        task = asyncio.current_task(self)
+        return task.branch if isinstance(task, HandlerTask) else self._root_branch
 
     def next_order(self) -> int:
         """Number one more thing that hashes by its creation."""
@@ -314,21 +321,6 @@ def new_loop(execution: Execution, origin_us: int) -> HandlerLoop:
     """Make the loop of one event; `origin_us` is the handler's first `now()`."""
     # What AbstractEventLoop leaves abstract for type checkers, ForbiddenLoop refuses.
     return HandlerLoop(execution, origin_us)  # type: ignore[abstract]
-
-
-def _hash_of_gathering(future: asyncio.Future[Any]) -> int:
-    """Hash what `gather` gave to a handler by order, too; it makes its future without the loop."""
-    loop = future.get_loop()
-    if not isinstance(loop, HandlerLoop):
-        return object.__hash__(future)
-    order: int | None = getattr(future, "order", None)
-    if order is None:
-        order = future.order = loop.next_order()  # type: ignore[attr-defined]
-    return order
-
-
-# There is no other way in: `gather` names this class, and offers nobody to choose another.
-asyncio.tasks._GatheringFuture.__hash__ = _hash_of_gathering  # type: ignore[attr-defined]
 
 
 def _close_quietly(task: HandlerTask) -> None:

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 from agentctl.errors import AgentctlError, Dropped
-from agentctl.sdk.branch import BRANCH
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
 from agentctl.sdk.execution import CallOp
 from agentctl.sdk.loop import HandlerLoop
@@ -104,7 +103,7 @@ def _stub_method(spec: MethodSpec, field: str, denied: str | None) -> Callable[.
         loop = self.__agentctl_loop__
         check_turn(loop)
         listed, named = spec.signature.encode(args, kwargs)
-        path = BRANCH.get().next_path()
+        path = loop.branch().next_path()
         return CallStub(loop, CallOp(path, field, spec, listed, named, denied))
 
     method.__name__ = method.__qualname__ = spec.name

@@ -17,10 +17,11 @@ from typing import Any
 from agentctl import AgentSettings, call_key
 from agentctl.engines.local.binding import make_binding
 from agentctl.engines.local.engine import LocalEngine
-from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.log import LogListener
+from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.sdk.agent import Agent
+from agentctl.sdk.forbidden import guard_interpreter
 from agentctl.storage.faulty import FaultyDisk, SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
@@ -120,6 +121,7 @@ async def _live(disk: FaultyDisk, life: Life, plan: _Plan) -> None:
         entropy=lambda: NONCE,
         stores=stores_on(disk, plan.clock),
     )
+    guard_interpreter()
     engine = LocalEngine([make_binding(plan.agent, {"world": world}, SETTINGS)], options)
     try:
         await engine.start()
