@@ -17,7 +17,7 @@ from agentctl.engines.port import (
     RequeueRequest,
     SetAsideView,
 )
-from agentctl.errors import Damaged
+from agentctl.errors import Damaged, JournalDamaged
 from agentctl.names import Address
 from agentctl.storage.files.disk import Disk, SystemDisk
 from agentctl.storage.files.places import agent_folder, list_agents
@@ -87,7 +87,11 @@ class FilesDesk:
             return {}
 
     def states(self, agent: str) -> Mapping[Address, bytes]:
-        """Read each instance's committed state, as JSON."""
+        """Read each instance's committed state, as JSON.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of any state can't be trusted.
+        """
         states = self._read(agent).states
         return {Address(agent, of): bytes(one.state) for of, one in sorted(states.items())}
 
@@ -96,6 +100,9 @@ class FilesDesk:
 
         path = str(self._folder(agent) / "journal")
         read = read_journal(path)
+        if read.damaged is not None:
+            # What stands behind the damage may be whole, and yet not follow from what was lost.
+            raise _damaged(agent, path, *read.damaged)
         return recovery.fold(agent, path, Scan(read.lines, None, exists=read.exists, end=0))
 
     # -- changing, under the folder's lock
@@ -123,6 +130,16 @@ class FilesDesk:
         from agentctl.engines.local.changing import Changing
 
         return Changing(self._root, self._clock, self._disk)
+
+
+def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
+    return JournalDamaged(
+        f"{path}, line {line}: {reason}",
+        path=path,
+        line=line,
+        reason=reason,
+        hint=f"nothing was changed; see what is readable: agentctl inspect journal {agent}",
+    )
 
 
 def _view(agent: str, event: SetAsideEvent, starts: int) -> SetAsideView:
