@@ -380,9 +380,7 @@ def test_a_new_field_takes_its_default_and_one_that_is_gone_is_passed_over():
         (Node, b'{"value":1,"next":' * 300 + b"null" + b"}" * 300, "more than 100 levels"),
     ],
 )
-def test_a_record_that_doesnt_fit_any_more_is_said_with_place_expected_and_got(
-    annotation, raw, said
-):
+def test_a_record_that_no_longer_fits_is_said_with_place_expected_and_got(annotation, raw, said):
     with pytest.raises(NotRecordable, match=said):
         codec(annotation).decode(raw)
 
