@@ -14,7 +14,7 @@ from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.compaction import compacted
 from agentctl.core.history import JournalHistory
 from agentctl.errors import FormatTooNew, JournalDamaged
-from agentctl.records import FORMAT, Header, decode_line, kind_of
+from agentctl.records import FORMAT, Header, decode_line
 from agentctl.storage.port import Scan, Store
 
 
@@ -50,11 +50,11 @@ def fold(agent: str, path: str, scan: Scan, trail: AuditTrail | None = None) -> 
     """Fold the lines of a journal, checking each against what stands before it."""
     history = JournalHistory(trail)
     for line in scan.lines:
-        record = decode_line(line.body, path=path, line=line.number)
+        kind, record = decode_line(line.body, path=path, line=line.number)
         try:
             if isinstance(record, Header):
                 _check_header(record, agent, path)
-            history.fold(kind_of(line.body), record, line.body)
+            history.fold(kind, record, line.body)
         except ValueError as error:
             raise JournalDamaged(
                 f"{path}, line {line.number}: {error}",
@@ -82,7 +82,8 @@ def complete_audit(opened: Opened) -> None:
         # A kill leaves records that were never durable, and a power cut now would take them.
         opened.store.settle()
         opened.store.audit_append(opened.trail.missing)
-        opened.store.audit_sync()
+    # In any case: what a killed program wrote may not be durable, and the rewrite drops its records.
+    opened.store.audit_sync()
 
 
 @dataclass(frozen=True)
