@@ -82,7 +82,7 @@ def complete_audit(opened: Opened) -> None:
         # A kill leaves records that were never durable, and a power cut now would take them.
         opened.store.settle()
         opened.store.audit_append(opened.trail.missing)
-    # In any case: what a killed program wrote may not be durable, and the rewrite drops its records.
+    # In any case: what a killed program wrote may not be durable, and its records now go.
     opened.store.audit_sync()
 
 
