@@ -7,6 +7,7 @@ records stay raw JSON: reading a journal never builds a user's object, imports o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -308,8 +309,8 @@ KINDS: Final[dict[str, type[_Record]]] = {
 }
 
 _encoder = msgspec.json.Encoder()
-_DECODERS: Final[dict[bytes, msgspec.json.Decoder[Any]]] = {
-    kind.encode(): msgspec.json.Decoder(struct) for kind, struct in KINDS.items()
+_READERS: Final[dict[bytes, tuple[str, Callable[[bytes], Any]]]] = {
+    kind.encode(): (kind, msgspec.json.Decoder(struct).decode) for kind, struct in KINDS.items()
 }
 
 encode = _encoder.encode
@@ -333,11 +334,15 @@ def decode(body: bytes) -> Record:
         FormatTooNew: a kind of record that this version doesn't know.
         ValueError: it is no record at all, or a member has the wrong type.
     """
-    decoder = _DECODERS.get(body[2 : body.find(b'"', 2)]) if body[:2] == b'{"' else None
-    if decoder is None:
+    return decode_kind(body)[1]
+
+
+def decode_kind(body: bytes) -> tuple[str, Record]:
+    """Read one record, and say of which kind it is."""
+    found = _READERS.get(body[2 : body.find(b'"', 2)]) if body[:2] == b'{"' else None
+    if found is None:
         raise _unknown(body)
-    record: Record = decoder.decode(body)
-    return record
+    return found[0], found[1](body)
 
 
 def _unknown(body: bytes) -> AgentctlError | ValueError:
@@ -350,7 +355,7 @@ def _unknown(body: bytes) -> AgentctlError | ValueError:
     )
 
 
-def decode_line(body: bytes, *, path: str, line: int) -> Record:
+def decode_line(body: bytes, *, path: str, line: int) -> tuple[str, Record]:
     """Read one record of a file; what is wrong with it names file and line.
 
     Raises:
@@ -358,7 +363,7 @@ def decode_line(body: bytes, *, path: str, line: int) -> Record:
         FormatTooNew: a later version wrote it.
     """
     try:
-        return decode(body)
+        return decode_kind(body)
     except FormatTooNew as error:
         raise FormatTooNew(f"{path}, line {line}: {error.message}", hint=error.hint) from None
     except (ValueError, RecursionError) as error:

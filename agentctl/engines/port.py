@@ -129,6 +129,19 @@ class Engine(Protocol):
         """
         ...
 
+    async def query(self, request: InvokeRequest) -> bytes:
+        """Read an instance's committed state by one of its queries; no event, nothing recorded.
+
+        Returns:
+            The result as JSON.
+
+        Raises:
+            NotFound: no such agent or query.
+            BadArguments, NotRecordable: the arguments don't fit, or the state no longer does.
+            QueryFailed: the query's own code raised; that is the cause.
+        """
+        ...
+
     async def ended(self, event: Address) -> Ended:
         """Wait until an event that this program accepted or recovered comes to rest."""
         ...

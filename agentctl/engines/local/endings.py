@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -44,6 +45,7 @@ _OWN_ERRORS: Final = (
     UnknownOutcome,
     WouldDeadlock,
 )
+_DELIVERED: Final = "__agentctl_delivered__"
 _OURS: Final = f"{Path(__file__).parents[2]}{os.sep}"
 _PYTHONS: Final = tuple(
     f"{path}{os.sep}" for path in (sysconfig.get_path("stdlib"), f"{sys.prefix}/lib") if path
@@ -66,49 +68,47 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Finished:
     """A handler that ran to its end.
 
     Attributes:
-        delivered: the errors that came out of calls.
         state: the state that the event began with, each field as JSON.
-        heard: whether somebody waits for the outcome.
+        heard: whether somebody waits for the finished.
     """
 
     event: Address
     handler: HandlerSpec
     obj: Agent
     spec: AgentSpec
-    delivered: Sequence[Exception]
     state: Mapping[str, bytes]
     heard: bool
     at_us: int
 
 
-def returned(outcome: Outcome, value: object) -> End:
+def returned(finished: Finished, value: object) -> End:
     """The end of a handler that returned; what can't be recorded is a bug of it."""
     try:
-        raw = outcome.handler.signature.result.encode(value)
-        state = _new_state(outcome)
+        raw = finished.handler.signature.result.encode(value)
+        state = _new_state(finished)
     except NotRecordable as error:
-        what = f"{outcome.handler.signature.title}: {error.message}"
-        return bug(outcome, NotRecordable(what, path=error.path, hint=error.hint))
-    event = _number(outcome)
+        what = f"{finished.handler.signature.title}: {error.message}"
+        return bug(finished, NotRecordable(what, path=error.path, hint=error.hint))
+    event = _number(finished)
     record = DoneRecord(
         event,
         Raw(raw),
         state=UNSET if state is None else Raw(state),
-        unheard=not outcome.heard,
-        at=outcome.at_us,
+        unheard=not finished.heard,
+        at=finished.at_us,
     )
-    return End(record, Ended(outcome.event, outcome.handler.name, "completed", raw), None)
+    return End(record, Ended(finished.event, finished.handler.name, "completed", raw), None)
 
 
-def _new_state(outcome: Outcome) -> bytes | None:
+def _new_state(finished: Finished) -> bytes | None:
     """The state as JSON if the event changed it, else None."""
-    values = vars(outcome.obj)
+    values = vars(finished.obj)
     members = {}
-    for name, one in outcome.spec.state.items():
+    for name, one in finished.spec.state.items():
         try:
             members[name] = one.codec.encode(values[name])
         except NotRecordable as error:
@@ -118,9 +118,11 @@ def _new_state(outcome: Outcome) -> bytes | None:
             raise NotRecordable(f"the state {where}: {reason}", path=where) from None
         except KeyError:
             raise NotRecordable(f"the state {name} was deleted", path=name) from None
-    if members == outcome.state:
-        return None
-    return join_members(members)
+    changed = [name for name, raw in members.items() if raw != finished.state[name]]
+    for name in changed:
+        # What is committed must be readable for the instance's next event.
+        finished.spec.state[name].codec.decode(members[name])
+    return join_members(members) if changed else None
 
 
 def join_members(members: Mapping[str, bytes]) -> bytes:
@@ -128,34 +130,47 @@ def join_members(members: Mapping[str, bytes]) -> bytes:
     return b"{" + b",".join(b'"%b":%b' % (k.encode(), v) for k, v in members.items()) + b"}"
 
 
-def raised(outcome: Outcome, error: BaseException) -> End:
+def mark_delivered(error: Exception) -> None:
+    """Remember of an error that it came out of a call: it ends its event as failed (R8)."""
+    vars(error)[_DELIVERED] = True
+
+
+def of_task(finished: Finished, root: asyncio.Task[Any]) -> End:
+    """The end of a handler, as its task came out."""
+    if root.cancelled():
+        return bug(finished, RuntimeError("the handler cancelled itself"))
+    error = root.exception()
+    return returned(finished, root.result()) if error is None else raised(finished, error)
+
+
+def raised(finished: Finished, error: BaseException) -> End:
     """The end of a handler that raised."""
-    if isinstance(error, Exception) and _is_failure(error, outcome):
-        return _failed(outcome, error)
-    return bug(outcome, error)
+    if isinstance(error, Exception) and _is_failure(error, finished):
+        return _failed(finished, error)
+    return bug(finished, error)
 
 
-def _is_failure(error: BaseException, outcome: Outcome) -> bool:
+def _is_failure(error: BaseException, finished: Finished) -> bool:
     if isinstance(error, BaseExceptionGroup):
-        return all(_is_failure(one, outcome) for one in error.exceptions)
-    if isinstance(error, (*_OWN_ERRORS, *outcome.handler.handler.fails_on)):
+        return all(_is_failure(one, finished) for one in error.exceptions)
+    if isinstance(error, (*_OWN_ERRORS, *finished.handler.handler.fails_on)):
         return True
-    return any(error is one for one in outcome.delivered)
+    return _DELIVERED in vars(error)
 
 
-def _failed(outcome: Outcome, error: Exception) -> End:
+def _failed(finished: Finished, error: Exception) -> End:
     recorded = _recorded(error)
     args = UNSET if recorded.args is None else Raw(recorded.args)
     record = FailedRecord(
-        _number(outcome),
+        _number(finished),
         recorded.type,
         args,
         recorded.text,
-        unheard=not outcome.heard,
-        at=outcome.at_us,
+        unheard=not finished.heard,
+        at=finished.at_us,
     )
     ended = Ended(
-        outcome.event, outcome.handler.name, "failed", type=recorded.type, text=recorded.text
+        finished.event, finished.handler.name, "failed", type=recorded.type, text=recorded.text
     )
     return End(record, ended, _as_the_caller_sees(error, recorded))
 
@@ -177,16 +192,16 @@ def _as_the_caller_sees(error: Exception, recorded: RecordedError) -> Exception:
     return seen
 
 
-def bug(outcome: Outcome, error: BaseException) -> End:
+def bug(finished: Finished, error: BaseException) -> End:
     """The rest of an event that a bug stopped: it runs again at the next start."""
     text, line = _bug_text(error), _line_of(error)
-    record = BugRecord(_number(outcome), text, line, at=outcome.at_us)
+    record = BugRecord(_number(finished), text, line, at=finished.at_us)
     stuck = Stuck(
-        f"{outcome.event} is stuck: {text}" + (f" ({line})" if line else ""),
+        f"{finished.event} is stuck: {text}" + (f" ({line})" if line else ""),
         hint="mend the program and start it again: the event runs on from its record",
     )
     stuck.__cause__ = error
-    ended = Ended(outcome.event, outcome.handler.name, "stuck", text=text, line=line, error=error)
+    ended = Ended(finished.event, finished.handler.name, "stuck", text=text, line=line, error=error)
     return End(record, ended, stuck)
 
 
@@ -197,10 +212,10 @@ def _bug_text(error: BaseException) -> str:
     return text
 
 
-def nothing_to_wait_for(outcome: Outcome) -> End:
+def nothing_to_wait_for(finished: Finished) -> End:
     """The rest of an event whose handler waits for what nothing can bring about."""
     return bug(
-        outcome, RuntimeError("the handler waits for something that nothing can bring about")
+        finished, RuntimeError("the handler waits for something that nothing can bring about")
     )
 
 
@@ -230,9 +245,9 @@ def diverged(event: Address, handler: str, found: Difference, where: Where) -> E
     return End(record, ended, error)
 
 
-def _number(outcome: Outcome) -> int:
-    assert outcome.event.event is not None
-    return outcome.event.event
+def _number(finished: Finished) -> int:
+    assert finished.event.event is not None
+    return finished.event.event
 
 
 def _line_of(error: BaseException) -> str | None:

@@ -55,7 +55,6 @@ class EventRun:
         self._begun_parked = history.phase is Phase.PARKED
         self._ledger = Ledger(history, site.options, site.program.clock.uptime)
         self._handler = site.spec.handlers.get(history.accepted.handler)
-        self._delivered: list[Exception] = []
         self._difference_line: str | None = None
         self._loop: HandlerLoop
         self._obj: Any = None
@@ -174,7 +173,7 @@ class EventRun:
 
     def _deliver(self, path: str, outcome: Outcome, at_us: int) -> None:
         if isinstance(outcome, Failure):
-            self._delivered.append(outcome.error)
+            endings.mark_delivered(outcome.error)
         self._loop.deliver(path, outcome, at_us)
         self._turn()
 
@@ -220,10 +219,11 @@ class EventRun:
             return
         if self._finished:
             self._drop_all()
-            self._come_to_rest(self._ending())
+            assert self._loop.root is not None
+            self._come_to_rest(endings.of_task(self._finished_handler(), self._loop.root))
             return
         if not ledger.open:
-            self._come_to_rest(endings.nothing_to_wait_for(self._outcome()))
+            self._come_to_rest(endings.nothing_to_wait_for(self._finished_handler()))
             return
         self._write_batch(parks=not ledger.calls)
         for opened in ledger.take_unarmed():
@@ -346,29 +346,16 @@ class EventRun:
 
     # -- coming to rest
 
-    def _outcome(self) -> endings.Outcome:
+    def _finished_handler(self) -> endings.Finished:
         assert self._handler is not None
-        return endings.Outcome(
+        return endings.Finished(
             self.site.address(self.accepted),
             self._handler,
             self._obj,
             self.site.spec,
-            self._delivered,
             self._state,
             self.site.heard(self.number),
             self.site.program.now_us(self._loop.now_us),
-        )
-
-    def _ending(self) -> endings.End:
-        root, outcome = self._loop.root, self._outcome()
-        assert root is not None
-        if root.cancelled():
-            return endings.bug(outcome, RuntimeError("the handler cancelled itself"))
-        error = root.exception()
-        return (
-            endings.returned(outcome, root.result())
-            if error is None
-            else endings.raised(outcome, error)
         )
 
     def _divergence(self, found: Difference) -> endings.End:

@@ -67,7 +67,7 @@ class Program(Protocol):
 
 
 class Site(Protocol):
-    """The agent that the event belongs to; `Run` stands for the event itself."""
+    """The agent that the event belongs to; `EventRun` is the event itself."""
 
     @property
     def name(self) -> str:
