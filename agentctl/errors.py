@@ -18,6 +18,7 @@ AgentctlError                    the root; carries exit_code and hint
 └── EventError            1      how an event or a call of it ended
     ├── CallFailed               a call's error whose type can't be rebuilt
     ├── NotRecordable            a value that can't be written down
+    ├── QueryFailed               a query's own code raised
     ├── UnknownOutcome, Denied, WouldDeadlock, StepFailed
     └── Stuck, Cancelled, MissedRun, SetAside, OutcomeGone
 AgentError                       users derive theirs from it; callers are meant to see it
@@ -241,6 +242,12 @@ class StepFailed(EventError):
     """A step is out of attempts."""
 
     title = "the step failed"
+
+
+class QueryFailed(EventError):
+    """A query's own code raised; what it raised is the `__cause__`. Nothing was changed."""
+
+    title = "the query failed"
 
 
 class Stuck(EventError):

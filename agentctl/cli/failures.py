@@ -19,6 +19,7 @@ from agentctl.errors import (
     Locked,
     NotFound,
     ProjectError,
+    QueryFailed,
     UsageError,
 )
 
@@ -138,7 +139,7 @@ def _traceback(error: BaseException, *, everything: bool) -> list[str]:
         import traceback
 
         return "".join(traceback.format_exception(error)).splitlines()
-    if isinstance(error, ProjectError) and error.__cause__ is not None:
+    if isinstance(error, ProjectError | QueryFailed) and error.__cause__ is not None:
         return users_traceback(error.__cause__)
     return []
 

@@ -9,35 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Self, cast
-
-import msgspec
+from typing import cast
 
 from agentctl import hosting
-from agentctl.engines.port import InvokeRequest, Listener
+from agentctl.engines.port import Listener
 from agentctl.errors import NotFound
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
 from agentctl.sdk.capability import Capability
-from agentctl.sdk.execution import Target
 from agentctl.sdk.settings import AgentSettings
-
-
-class Program(hosting.Host):
-    """The engine of a command: a host that also says when it can't go on."""
-
-    async def __aenter__(self) -> Self:
-        await super().__aenter__()
-        return self
-
-    async def read(self, request: InvokeRequest) -> bytes:
-        """Read the committed state by a query, and answer its result as JSON."""
-        signature = self.engine.agent(request.agent).spec.queries[request.handler]
-        named = msgspec.json.encode(request.kwargs) if request.kwargs else None
-        args, kwargs = signature.decode(msgspec.json.encode(list(request.args)), named)
-        target = Target(request.agent, request.identity, request.handler)
-        value = await self.engine.query(target, args, kwargs)
-        return signature.result.encode(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +67,7 @@ def make_program(
     command: str,
     lock_wait_s: float,
     overrides: Overrides | None = None,
-) -> Program:
+) -> hosting.Host:
     """Make the program that runs these agents; entering it recovers them."""
     chosen = overrides or Overrides()
     bindings = [
@@ -99,7 +79,7 @@ def make_program(
         )
         for one in agents
     ]
-    return Program(
+    return hosting.Host(
         *bindings,
         root=project.root,
         listener=listener,

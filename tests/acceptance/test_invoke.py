@@ -184,7 +184,7 @@ def test_invoke_recovers_what_was_unfinished_first(shop: Project) -> None:
 STATEFUL = """
 from __future__ import annotations
 
-from agentctl import Agent, handler, query
+from agentctl import Agent, AgentError, handler, query
 
 
 class Counter(Agent):
@@ -203,6 +203,18 @@ class Counter(Agent):
     @query
     async def health(self) -> int:
         return self.count
+
+    @query
+    async def share(self, of: int) -> float:
+        return self.count / of
+
+    @query
+    async def checked(self) -> int:
+        raise Unwell("the counter is unwell")
+
+
+class Unwell(AgentError):
+    pass
 """
 
 
@@ -233,6 +245,17 @@ def test_a_query_is_no_event(counters: Project) -> None:
     counters.agentctl("invoke", "Counter/eu", "health").expect(0)
     second = counters.agentctl("invoke", "--json", "Counter/eu", "add", "b").expect(0)
     assert second.json["event"].endswith("#2"), "reading was counted as an event"
+
+
+def test_a_query_that_raises_is_the_users_to_mend(counters: Project) -> None:
+    told = counters.agentctl("invoke", "Counter/eu", "share", "0").expect(1)
+    assert 'counter.py", line' in told.err
+    assert "error: the query failed\n  Counter.share: ZeroDivisionError" in told.err
+    unwell = counters.agentctl("invoke", "Counter/eu", "checked").expect(1)
+    assert "error: the query failed" in unwell.err
+    assert "the counter is unwell" in unwell.err
+    document = counters.agentctl("invoke", "Counter/eu", "share", "0", "--json").expect(1)
+    assert document.error_json["error"] == "the query failed"
 
 
 def test_an_agent_with_identity_needs_one(counters: Project) -> None:

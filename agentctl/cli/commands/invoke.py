@@ -19,9 +19,10 @@ from agentctl.cli.stopping import StopSignals
 from agentctl.cli.telling import Teller, level_of, set_up_logging
 from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.errors import UsageError
+from agentctl.hosting import Host
 from agentctl.names import Address
 from agentctl.ops import arguments, documents, running
-from agentctl.ops.programs import Program, load_agents, make_program
+from agentctl.ops.programs import load_agents, make_program
 
 EXAMPLES = (
     ("agentctl invoke Bot request 7", "run request(7) of Bot, and print its result"),
@@ -129,7 +130,7 @@ async def _invoke(
     asked: InvokeRequest,
     query: bool,
     timeout_s: float | None,
-    program: Program,
+    program: Host,
     teller: Teller,
     output: Output,
 ) -> int:
@@ -141,7 +142,7 @@ async def _invoke(
         async with program as engine:
             signals.serve(asyncio.get_running_loop(), stop_asked)
             if query:
-                read = await engine.read(asked)
+                read = await engine.query(asked)
             else:
                 answer = await running.invoke(
                     engine,

@@ -18,9 +18,10 @@ from agentctl.cli.programs import run_program
 from agentctl.cli.stopping import StopSignals
 from agentctl.cli.telling import Teller, level_of, log, set_up_logging
 from agentctl.errors import UsageError
+from agentctl.hosting import Host
 from agentctl.names import check_agent_name
 from agentctl.ops import running
-from agentctl.ops.programs import Overrides, Program, load_agents, make_program
+from agentctl.ops.programs import Overrides, load_agents, make_program
 
 EXAMPLES = (
     ("agentctl run", "run all agents of the project until Ctrl-C"),
@@ -117,7 +118,7 @@ def execute(request: Request, output: Output) -> int:
 
 
 async def _serve(
-    signals: StopSignals, *, request: Request, folder: Path, program: Program, output: Output
+    signals: StopSignals, *, request: Request, folder: Path, program: Host, output: Output
 ) -> int:
     import asyncio
 

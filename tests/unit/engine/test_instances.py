@@ -10,7 +10,7 @@ import uuid
 import pytest
 
 from agentctl import Agent, AgentError, Capability, bind, handler, query, sleep
-from agentctl.errors import AgentctlError, NotRecordable, UsageError
+from agentctl.errors import AgentctlError, NotRecordable, QueryFailed, UsageError
 from agentctl.storage.faulty import SimulatedDeath
 
 
@@ -33,6 +33,10 @@ class Real(Api):
         await asyncio.sleep(0)
         self.log.append(f"-{what}")
         return what
+
+
+class Unwell(AgentError):
+    pass
 
 
 class Counter(Agent):
@@ -78,6 +82,14 @@ class Counter(Agent):
     @query
     async def total(self) -> int:
         return self.count
+
+    @query
+    async def half(self) -> float:
+        return 1 / self.count
+
+    @query
+    async def unwell(self) -> int:
+        raise Unwell
 
     @query
     async def nosy(self) -> str:
@@ -264,6 +276,18 @@ def test_a_query_can_call_nothing(world):
 
     with pytest.raises((AgentctlError, AttributeError)):
         asyncio.run(life())
+
+
+def test_what_a_query_raises_is_its_cause_and_no_bug_of_agentctl(world):
+    async def life(name):
+        async with world.program(bind(Counter, api=Real())):
+            return await getattr(Counter.ref("a"), name)()
+
+    with pytest.raises(QueryFailed, match=r"Counter\.half: ZeroDivisionError") as caught:
+        asyncio.run(life("half"))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    with pytest.raises(Unwell):
+        asyncio.run(life("unwell"))
 
 
 class Colour(enum.Enum):
