@@ -126,7 +126,11 @@ class EventRun:
         """Start the handler: over its record, if there is one, then for real."""
         # A replay's first `now()` is that of the first start, exactly.
         first = self.history.started_us is None
-        self._write_start(self._loop.origin_us if first else self.site.program.now_us())
+        try:
+            self._write_start(self._loop.origin_us if first else self.site.program.now_us())
+        except BaseException:
+            self._coro.close()  # it won't run; else Python warns of that in its own time
+            raise
         self._loop.start(self._coro)
         self._turn()
         if self._ledger.replay is not None:
