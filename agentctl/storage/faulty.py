@@ -153,6 +153,11 @@ class FaultyDisk:
         self._alive()
         return self.disk.kind(path)
 
+    def tighten(self, path: str) -> None:
+        """Change a mode; there is none here, so it doesn't count."""
+        self._alive()
+        self.disk.tighten(path)
+
     def try_lock(self, path: str) -> HeldLock | None:
         """Take the lock on a file, making it; None if somebody holds it."""
         self._alive()

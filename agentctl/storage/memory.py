@@ -226,6 +226,9 @@ class MemoryDisk:
             return None
         return "folder" if self._seen[path] is None else "file"
 
+    def tighten(self, path: str) -> None:
+        """Nothing in memory has a mode."""
+
     def try_lock(self, path: str) -> HeldLock | None:
         """Take the lock on a file, making it; None if somebody holds it."""
         if path in self._locked:

@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
@@ -23,6 +24,8 @@ Opening = Literal["read", "append", "new"]
 """`read` needs the file, `append` makes it if need be, `new` empties it."""
 
 Kind = Literal["file", "folder", "other"]
+
+_OTHERS: Final = 0o077
 
 
 class HeldLock(Protocol):
@@ -91,6 +94,10 @@ class Disk(Protocol):
 
     def kind(self, path: str) -> Kind | None:
         """What `path` is; None if there is nothing."""
+        ...
+
+    def tighten(self, path: str) -> None:
+        """Take everybody else's access to what this user owns away; leave the rest as it is."""
         ...
 
     def try_lock(self, path: str) -> HeldLock | None:
@@ -181,6 +188,18 @@ class SystemDisk:
         if stat.S_ISDIR(mode):
             return "folder"
         return "file" if stat.S_ISREG(mode) else "other"
+
+    def tighten(self, path: str) -> None:
+        """Take everybody else's access to what this user owns away; leave the rest as it is.
+
+        A file system that has no modes stays as it is, too, and so does what a link leads to.
+        """
+        with suppress(PermissionError):
+            info = os.lstat(path)
+            mode = stat.S_IMODE(info.st_mode)
+            linked = stat.S_ISLNK(info.st_mode)
+            if mode & _OTHERS and not linked and info.st_uid == os.geteuid():
+                Path(path).chmod(mode & ~_OTHERS)
 
     def try_lock(self, path: str) -> HeldLock | None:
         """Take the operating system's lock on a file, making it; None if somebody holds it."""

@@ -59,7 +59,7 @@ class FilesStore:
         return self._disk.threaded
 
     def lock(self, holder: Holder, wait_s: float) -> None:
-        """Take the folder's lock, making the folder if need be.
+        """Take the folder's lock, making the folder if need be, for nobody but its owner (R24).
 
         Raises:
             Locked: another program holds it, still after `wait_s` seconds.
@@ -71,6 +71,20 @@ class FilesStore:
         except OSError as error:
             raise disk_trouble("can't be made", self._folder, error) from error
         self._lock.take(self._agent, holder, wait_s)
+        try:
+            self._tighten()
+        except OSError as error:
+            self._lock.release()
+            raise disk_trouble("can't be kept from others", self._folder, error) from error
+
+    def _tighten(self) -> None:
+        """Close what was copied, restored or unpacked with looser modes; from the outside in."""
+        self._disk.tighten(f"{self._root}/{AGENTS}")
+        self._disk.tighten(self._folder)
+        for name in self._disk.list_folder(self._folder):
+            path = f"{self._folder}/{name}"
+            if self._disk.kind(path) == "file":
+                self._disk.tighten(path)
 
     def _make_folder(self) -> None:
         agents = f"{self._root}/{AGENTS}"
