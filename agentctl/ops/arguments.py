@@ -3,7 +3,8 @@
 For a `str` the text stands as it is. For anything else it is JSON; text that isn't what the
 annotation takes is tried as a JSON string, so that `2026-03-15` passes for a date without quotes.
 
-Invariant: what passes fits the handler; nothing else does. Never runs the handler.
+Invariant: what passes fits the handler; nothing else does. Never runs the handler, and never
+quotes the text of an argument whose annotation may hold a secret.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _BY_POSITION: Final = (
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
     inspect.Parameter.VAR_POSITIONAL,
 )
+_OPEN: Final = (PLAIN, *map(codec, (bool, int, float)))
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -135,12 +137,20 @@ def _value(signature: CallSignature, name: str, text: str, taken: Codec[Any]) ->
     except (ValueError, RecursionError):
         if taken is PLAIN or not _takes_value(taken, text):
             raise _unfit(
-                signature, name, f"{text[:80]!r} is no JSON", "a text needs quotes: '\"…\"'"
+                signature,
+                name,
+                f"{_quoted(taken, text)} is no JSON",
+                "a text needs quotes: '\"…\"'",
             ) from None
         return text
     if not _takes_value(taken, value) and _takes_value(taken, text):
         return text
     return value
+
+
+def _quoted(taken: Codec[Any], text: str) -> str:
+    """A text as an error may show it: only where the annotation surely holds no secret."""
+    return repr(text[:80]) if any(taken is one for one in _OPEN) else "what was given"
 
 
 def _takes_value(taken: Codec[Any], value: object) -> bool:
@@ -163,7 +173,7 @@ def _check_text(word: str) -> None:
         word.encode()
     except UnicodeEncodeError:
         raise UsageError(
-            f"{word!a} is no text in this terminal's encoding", hint="write it as UTF-8"
+            "an argument is no text in this terminal's encoding", hint="write it as UTF-8"
         ) from None
 
 

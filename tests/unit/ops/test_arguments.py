@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -9,9 +10,16 @@ from typing import Any
 
 import pytest
 
-from agentctl import Agent, handler
+from agentctl import Agent, Secret, handler
 from agentctl.errors import BadArguments, NotFound, UsageError
 from agentctl.ops.arguments import from_json, from_words, handler_signature
+
+
+@dataclass(frozen=True)
+class Card:
+    """A record with a secret in it."""
+
+    pin: Secret[int]
 
 
 class Bot(Agent):
@@ -29,6 +37,15 @@ class Bot(Agent):
 
     @handler
     async def maybe(self, text: str | None) -> None: ...
+
+    @handler
+    async def pin(self, pin: Secret[int]) -> None: ...
+
+    @handler
+    async def pins(self, pins: list[Secret[int]]) -> None: ...
+
+    @handler
+    async def card(self, card: Card) -> None: ...
 
     @handler
     async def rest(self, *names: str, **more: int) -> None: ...
@@ -102,3 +119,22 @@ def test_an_unknown_handler_is_refused_with_the_nearest() -> None:
     with pytest.raises(NotFound) as caught:
         handler_signature(Bot, "nubmer")
     assert caught.value.hint == "did you mean number?"
+
+
+@pytest.mark.parametrize("name", ["pin", "pins", "card"])
+@pytest.mark.parametrize("text", ["hunter2", "pin=hunter2", '"hunter2"', "hunter2\udcff"])
+def test_r24_no_error_quotes_what_was_given_for_a_secret(name: str, text: str) -> None:
+    given = text.replace("pin=", f"{name}=")
+    with pytest.raises(UsageError) as caught:
+        words(name, given)
+    assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
+    "json", ['["hunter2"]', '{"NAME": "hunter2"}', '["hunter2", 1]', "[hunter2"]
+)
+@pytest.mark.parametrize("name", ["pin", "pins", "card"])
+def test_r24_no_error_quotes_a_secret_given_as_json(name: str, json: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        from_json(handler_signature(Bot, name), json.replace("NAME", name))
+    assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
