@@ -63,6 +63,7 @@ class Recovered(Struct, frozen=True):
     Attributes:
         unfinished: open events that run again, sleeping ones included.
         set_aside: those that this start moved to `set-aside`.
+        lying: those that lay there before.
         stuck: those that can't run: their handler is gone, or their arguments don't fit; each
             with the reason.
         cut: what was wrong with a tail that was cut off, or None.
@@ -74,6 +75,7 @@ class Recovered(Struct, frozen=True):
     set_aside: Sequence[Address]
     stuck: Sequence[tuple[Address, str]]
     cut: str | None
+    lying: Sequence[Address] = ()
 
 
 class Stopped(Struct, frozen=True):

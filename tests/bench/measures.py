@@ -78,7 +78,8 @@ def write_unfinished(root: Path, events: int) -> None:
     store = FilesStore(root, "Worker")
     store.lock(this_program("bench", SystemClock()), 0)
     at = SystemClock().now_us()
-    bodies = [encode(Header(1, "Worker", "0" * 32, events + 1, at=at))]
+    kept = events * (2 + 2 * CALLS)
+    bodies = [encode(Header(1, "Worker", "0" * 32, events + 1, kept=kept, open=events, at=at))]
     for n in range(1, events + 1):
         bodies.append(encode(EventRecord(n, "work", Raw(b"[%d]" % n), nonce=f"{n:016x}", at=at)))
         bodies.append(encode(StartRecord(n, at=at)))

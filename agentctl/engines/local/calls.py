@@ -54,11 +54,13 @@ class Made(Struct, frozen=True):
         outcome: as the handler sees it.
         value: the result as recorded; None where there is an error.
         error: the error as recorded.
+        raised: the error itself.
     """
 
     outcome: Outcome
     value: bytes | None = None
     error: RecordedError | None = None
+    raised: BaseException | None = None
 
     def record(self, call: str, at_us: int) -> OkRecord | ErrorRecord:
         """What goes on record."""
@@ -147,7 +149,7 @@ def _succeeded(op: CallOp, value: object) -> Made:
 def failed(error: BaseException) -> Made:
     """What came of a call that raised."""
     recorded = encode_error(error)
-    return Made(Failure(decode_error(recorded)), error=recorded)
+    return Made(Failure(decode_error(recorded)), error=recorded, raised=error)
 
 
 def unknown_outcome(key: str, op: CallOp) -> UnknownOutcome:

@@ -130,9 +130,14 @@ def join_members(members: Mapping[str, bytes]) -> bytes:
     return b"{" + b",".join(b'"%b":%b' % (k.encode(), v) for k, v in members.items()) + b"}"
 
 
-def mark_delivered(error: Exception) -> None:
-    """Remember of an error that it came out of a call: it ends its event as failed (R8)."""
-    vars(error)[_DELIVERED] = True
+def mark_delivered(error: Exception, raised: BaseException | None) -> None:
+    """Remember of an error that it came out of a call: it ends its event as failed (R8).
+
+    Args:
+        error: as the handler gets it, read back from the record.
+        raised: what the capability raised, if that was in this program; for the traceback.
+    """
+    vars(error)[_DELIVERED] = raised
 
 
 def of_task(finished: Finished, root: asyncio.Task[Any]) -> End:
@@ -170,9 +175,20 @@ def _failed(finished: Finished, error: Exception) -> End:
         at=finished.at_us,
     )
     ended = Ended(
-        finished.event, finished.handler.name, "failed", type=recorded.type, text=recorded.text
+        finished.event,
+        finished.handler.name,
+        "failed",
+        type=recorded.type,
+        text=recorded.text,
+        error=_unforeseen(error),
     )
     return End(record, ended, _as_the_caller_sees(error, recorded))
+
+
+def _unforeseen(error: Exception) -> BaseException | None:
+    """What a capability raised without declaring it; whoever looks for the fault wants it."""
+    raised: BaseException | None = vars(error).get(_DELIVERED)
+    return None if isinstance(raised, (*_OWN_ERRORS, NotRecordable)) else raised
 
 
 def _recorded(error: Exception) -> RecordedError:

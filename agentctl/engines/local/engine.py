@@ -153,6 +153,7 @@ class LocalEngine:
             [agent.address(one.accepted) for one in moved],
             agent.unable(),
             opened.cut,
+            [Address(name, one.of, number) for number, one in sorted(history.asides.items())],
         )
 
     def _begin_event(self, event: EventId) -> None:

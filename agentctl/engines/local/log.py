@@ -7,6 +7,7 @@ nobody waited for, and a stuck event, are seen in any case.
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from agentctl.engines.port import Ended, Recovered
 from agentctl.names import Address
@@ -24,7 +25,14 @@ class LogListener:
         if found.unfinished:
             log.info("%s: %d events run again", found.agent, len(found.unfinished))
         for event in found.set_aside:
-            log.error("%s is set aside: it was started too often without a new result", event)
+            log.error(
+                "%s is set aside: it was started too often without a new result; "
+                "put it back with: agentctl --root %s requeue set-aside %s %s",
+                event,
+                Path(found.folder).parents[1],
+                event.agent,
+                event.event,
+            )
 
     def started(self, event: Address, handler: str, *, again: bool) -> None:
         """An event begins to execute."""

@@ -175,9 +175,11 @@ class EventRun:
 
     # -- a turn, and what follows it
 
-    def _deliver(self, path: str, outcome: Outcome, at_us: int) -> None:
+    def _deliver(
+        self, path: str, outcome: Outcome, at_us: int, *, raised: BaseException | None = None
+    ) -> None:
         if isinstance(outcome, Failure):
-            endings.mark_delivered(outcome.error)
+            endings.mark_delivered(outcome.error, raised)
         self._loop.deliver(path, outcome, at_us)
         self._turn()
 
@@ -345,7 +347,7 @@ class EventRun:
         if self.site.program.stopping:
             return
         self.site.progressed(self.number)
-        self._deliver(path, made.outcome, at_us)
+        self._deliver(path, made.outcome, at_us, raised=made.raised)
         self._settle()
 
     # -- coming to rest

@@ -144,3 +144,23 @@ def test_r15_no_audit_line_of_an_agent_with_identity_is_doubled(world):
     lines = killed.folder_file("audit.log", "Poller").splitlines()
     assert len(lines) == len(set(lines))
     assert sum("Poller/eu%2F7 denied: call 1-1 (closed)" in line for line in lines) == 1
+
+
+class Flaky(Capability):
+    async def send(self) -> None:
+        raise KeyError("smtp")
+
+
+class Mailer(Agent):
+    flaky: Flaky
+
+    @handler
+    async def mail(self) -> None:
+        await self.flaky.send()
+
+
+def test_a_fault_in_a_capability_is_shown_where_it_happened(world):
+    ended = world.invoke(bind(Mailer, flaky=Flaky()), "mail")
+    assert ended.status == "failed"
+    assert ended.error.__traceback__.tb_next is not None
+    assert isinstance(ended.error, KeyError)
