@@ -40,14 +40,14 @@ class Scan:
     """A journal as it lies on disk.
 
     Attributes:
-        lines: every record that counts.
+        lines: every record that counts; to be walked through as often as need be.
         cut: what is wrong with the tail that doesn't count, or None; `resume` and `rewrite`
             remove it.
         exists: False where there is no journal yet (or an empty one).
         end: bytes up to the end of the last line that counts.
     """
 
-    lines: Sequence[Line]
+    lines: Iterable[Line]
     cut: str | None
     exists: bool
     end: int

@@ -269,11 +269,11 @@ def test_kill_9_while_appending_and_syncing_loses_nothing_that_was_acknowledged(
     told = [337, *map(int, re.findall(r"^\d+(?=\n)", process.stdout.read(), re.MULTILINE))][-1]
     store = try_lock(tmp_path)
     scan = store.scan()
-    numbers = [int(line.body[9:-1]) for line in scan.lines[1:]]
+    numbers = [int(line.body[9:-1]) for line in list(scan.lines)[1:]]
     assert numbers == list(range(numbers[0], numbers[-1] + 1))
     assert numbers[-1] >= told
     store.resume(scan)
     store.append([b'{"event":-1}'])
     store.sync()
-    assert store.scan().lines[-1].body == b'{"event":-1}'
+    assert list(store.scan().lines)[-1].body == b'{"event":-1}'
     store.close()

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import re
 import weakref
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Final, NamedTuple, overload
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from agentctl.errors import FormatTooNew, JournalDamaged
 from agentctl.storage.files import frame
@@ -26,14 +24,6 @@ from agentctl.storage.port import Line
 
 CHUNK: Final = 1 << 20
 _UNFINISHED_SHOWN: Final = 4096
-
-
-class _Place(NamedTuple):
-    """Where a chunk of whole lines begins."""
-
-    record: int
-    number: int
-    offset: int
 
 
 class _Piece(NamedTuple):
@@ -84,69 +74,37 @@ class _File:
                 offset += len(text) + 1  # noqa: PLW2901  (walks through the chunk)
 
 
-class Lines(Sequence[Line]):
+class Lines:
     """The records of a journal, read again from its file each time they are walked through.
 
-    Walking is fast, a single index costs up to a chunk. They stay as they were when the journal is
-    replaced or goes on, until the store is closed.
+    They stay as they were when the journal is replaced or goes on, until the store is closed.
     """
 
-    def __init__(self, file: _File | None, places: list[_Place], count: int, end: int) -> None:
+    def __init__(self, file: _File | None, end: int) -> None:
         self._file = file
-        self._places = places
-        self._count = count
         self._end = end
-
-    def __len__(self) -> int:
-        return self._count
+        self._closed = False
 
     def __iter__(self) -> Iterator[Line]:
-        return self._walk(_Place(0, 1, 0))
-
-    def bodies(self) -> Iterator[bytes]:
-        """Yield only the bodies: half the cost of whole lines."""
-        for _, texts in self._chunks(0):
-            for text in texts:
-                body = frame.unseal(text)
-                if body is not None:
-                    yield body
-
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | Sequence[Line]:
-        if isinstance(index, slice):
-            return list(self)[index]
-        wanted = index + self._count if index < 0 else index
-        if not 0 <= wanted < self._count:
-            raise IndexError(index)
-        place = self._places[bisect_right(self._places, wanted, key=lambda p: p.record) - 1]
-        return next(islice(self._walk(place), wanted - place.record, None))
-
-    def _walk(self, place: _Place) -> Iterator[Line]:
-        number = place.number
-        for start, texts in self._chunks(place.offset):
-            offset = start
+        # Nothing at all would look like an empty journal.
+        assert not self._closed, "the lines of a store that is closed can't be read"
+        if self._file is None:
+            return
+        number = 1
+        for offset, texts in self._file.chunks(0, self._end):
             for text in texts:
                 body = frame.unseal(text)
                 if body is not None:
                     yield Line(number, offset, body)
                 number += 1
-                offset += len(text) + 1
-
-    def _chunks(self, offset: int) -> Iterator[tuple[int, list[bytes]]]:
-        if self._file is not None:
-            return self._file.chunks(offset, self._end)
-        # Nothing at all would look like an empty journal.
-        assert not self._count, "the lines of a store that is closed can't be read"
-        return iter(())
+                offset += len(text) + 1  # noqa: PLW2901  (walks through the chunk)
 
     def close(self) -> None:
         """Close the file; the lines can't be read any more."""
         if self._file is not None:
             self._file.close()
             self._file = None
+            self._closed = True
 
 
 @dataclass(frozen=True)
@@ -177,24 +135,21 @@ def judge(disk: Disk, path: str) -> Verdict:
     try:
         file = _File(disk, path)
     except FileNotFoundError:
-        return Verdict(Lines(None, [], 0, 0), 0, 0, None, None, None, None)
-    places: list[_Place] = []
-    record, number, end, crc = 0, 1, 0, 0
+        return Verdict(Lines(None, 0), 0, 0, None, None, None, None)
+    number, end, crc = 1, 0, 0
     previous = b""
     bad: _Piece | None = None
     for offset, texts in file.chunks(0, file.size):
         good, crc = frame.verify(texts, crc)
         if good:
-            places.append(_Place(record, number, offset))
             previous = texts[good - 1]
             end = offset + sum(map(len, texts[:good])) + good
-        record += good - sum(text.startswith(frame.ALONE) for text in texts[:good])
         number += good
         if good < len(texts):
             bad = _Piece(number, offset if not good else end, texts[good])
             break
     end = min(end, file.size)  # the last line may lack only its end
-    lines = Lines(file, places, record, end)
+    lines = Lines(file, end)
     if bad is not None and bad.number == 1:
         _refuse_newer(path, bad.text)
     if bad is None:
@@ -283,7 +238,7 @@ class ReadJournal:
         exists: whether there is a file.
     """
 
-    lines: Sequence[Line]
+    lines: Iterable[Line]
     damaged: tuple[int, str] | None
     unfinished: bytes | None
     exists: bool
@@ -305,16 +260,16 @@ def read_journal(path: str, disk: Disk | None = None) -> ReadJournal:
 
 def _read_journal(path: str, disk: Disk) -> ReadJournal:
     verdict = judge(disk, path)
-    exists = verdict.file is not None
-    if verdict.bad is None or verdict.file is None:
-        return ReadJournal(verdict.lines, None, None, exists)
+    file, bad = verdict.file, verdict.bad
+    if file is None or bad is None:
+        return ReadJournal(verdict.lines, None, None, file is not None, path, file)
     if verdict.damage is None:
-        unfinished = verdict.bad.text[:_UNFINISHED_SHOWN]
-        return ReadJournal(verdict.lines, None, unfinished, exists)
+        unfinished = bad.text[:_UNFINISHED_SHOWN]
+        return ReadJournal(verdict.lines, None, unfinished, True, path, file, bad.number)
     behind = [
         Line(piece.number, piece.offset, body)
-        for piece in verdict.file.pieces(verdict.bad)
+        for piece in file.pieces(bad)
         if frame.is_framed(piece.text) and (body := frame.unseal(piece.text)) is not None
     ]
-    damaged = (verdict.bad.number, verdict.damage)
-    return ReadJournal([*verdict.lines, *behind], damaged, None, exists)
+    damaged = (bad.number, verdict.damage)
+    return ReadJournal([*verdict.lines, *behind], damaged, None, True, path, file, bad.number)
