@@ -260,16 +260,16 @@ def read_journal(path: str, disk: Disk | None = None) -> ReadJournal:
 
 def _read_journal(path: str, disk: Disk) -> ReadJournal:
     verdict = judge(disk, path)
-    file, bad = verdict.file, verdict.bad
-    if file is None or bad is None:
-        return ReadJournal(verdict.lines, None, None, file is not None, path, file)
+    exists = verdict.file is not None
+    if verdict.bad is None or verdict.file is None:
+        return ReadJournal(verdict.lines, None, None, exists)
     if verdict.damage is None:
-        unfinished = bad.text[:_UNFINISHED_SHOWN]
-        return ReadJournal(verdict.lines, None, unfinished, True, path, file, bad.number)
+        unfinished = verdict.bad.text[:_UNFINISHED_SHOWN]
+        return ReadJournal(verdict.lines, None, unfinished, exists)
     behind = [
         Line(piece.number, piece.offset, body)
-        for piece in file.pieces(bad)
+        for piece in verdict.file.pieces(verdict.bad)
         if frame.is_framed(piece.text) and (body := frame.unseal(piece.text)) is not None
     ]
-    damaged = (bad.number, verdict.damage)
-    return ReadJournal([*verdict.lines, *behind], damaged, None, True, path, file, bad.number)
+    damaged = (verdict.bad.number, verdict.damage)
+    return ReadJournal([*verdict.lines, *behind], damaged, None, exists)
