@@ -237,10 +237,6 @@ class MemoryDisk:
         self._locked.add(path)
         return _MemoryLock(self._locked, path)
 
-    def is_locked(self, path: str) -> bool:
-        """Whether somebody holds the lock on a file."""
-        return path in self._locked
-
     def read_file(self, path: str) -> bytes:
         """A file's content as programs see it; for tests to look at.
 

@@ -157,7 +157,7 @@ def ready_store(fault_after, kind="fail", error=errno.EIO, **more):
 def test_after_a_failed_sync_every_further_change_is_refused():
     _, store = ready_store(2)
     store.append([b'{"event":1}'])
-    with pytest.raises(DiskTrouble, match=r"journal can't be synced: Input/output error$"):
+    with pytest.raises(DiskTrouble, match=r"(?m)journal can't be synced: Input/output error$"):
         store.sync()
     for change in (
         store.sync,

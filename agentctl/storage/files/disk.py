@@ -104,10 +104,6 @@ class Disk(Protocol):
         """Take the operating system's lock on a file, making it; None if somebody holds it."""
         ...
 
-    def is_locked(self, path: str) -> bool:
-        """Whether somebody holds the lock on an existing file; makes and changes nothing."""
-        ...
-
 
 class SystemDisk:
     """The machine's file system."""
@@ -212,26 +208,6 @@ class SystemDisk:
         except Timeout:
             return None
         return lock
-
-    def is_locked(self, path: str) -> bool:
-        """Whether somebody holds the lock on an existing file; makes and changes nothing.
-
-        Asks by a shared lock, held for an instant. Who tries to lock in that instant tries again
-        (`FolderLock` always tries at least twice), and two readers don't disturb each other.
-        """
-        import fcntl
-
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
 
 
 _HINTS: Final = {

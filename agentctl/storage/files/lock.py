@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Final
 
 from agentctl.errors import Locked
-from agentctl.storage.files.disk import Disk, HeldLock, SystemDisk, disk_trouble, write_all
+from agentctl.storage.files.disk import Disk, HeldLock, disk_trouble, write_all
 from agentctl.storage.port import Holder
 from agentctl.times import Clock, SystemClock, format_duration, to_rfc3339
 
@@ -60,9 +60,7 @@ class FolderLock:
         assert not self.held, "the lock is taken already"
         give_up_s = self._clock.monotonic_s() + wait_s
         held = self._try()
-        once_more = True  # a reader that asks who holds the lock has it for an instant
-        while held is None and (once_more or self._clock.monotonic_s() < give_up_s):
-            once_more = False
+        while held is None and self._clock.monotonic_s() < give_up_s:
             self._pause(_POLL_S)
             held = self._try()
         if held is None:
@@ -143,17 +141,3 @@ def _read_note(disk: Disk, path: str) -> Holder:
         return Holder(int(note["pid"]), *(str(note[key]) for key in ("host", "command", "since")))
     except (OSError, ValueError, TypeError, KeyError):
         return _UNKNOWN  # being written, or not ours
-
-
-def read_holder(path: str, disk: Disk | None = None) -> Holder | None:
-    """Tell who holds the lock file at `path`; None if nobody does.
-
-    Makes and changes nothing. A holder without a readable note has the pid 0.
-    """
-    disk = disk or SystemDisk()
-    try:
-        if not disk.is_locked(path):
-            return None
-    except OSError as error:
-        raise disk_trouble("can't be read", path, error) from error
-    return _read_note(disk, path)
