@@ -21,10 +21,13 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(f"docs/{p.name}" for p in (REPOSITORY / "docs").glob("*.md")))
+PLUGIN = "agentctl.testing.plugin"
+PLUGIN_INSTALLED = any(found.value == PLUGIN for found in entry_points(group="pytest11"))
 LANGUAGES = frozenset({"python", "toml", "console", "sh", "json", "text"})
 
 _FENCE = re.compile(r"^```(?P<language>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -153,13 +156,15 @@ class Reader:
         return settled(printed, self.folder)
 
     def _environment(self) -> dict[str, str]:
+        plugin = {} if PLUGIN_INSTALLED else {"PYTEST_PLUGINS": PLUGIN}
         return {
             "PATH": f"{self.bin}:{os.environ.get('PATH', os.defpath)}",
             "HOME": str(self.folder.parent),
             "LANG": "C.UTF-8",
-            # A checkout that isn't installed still has its package and its pytest plugin.
+            # A checkout that isn't installed still has its package and its pytest plugin; pytest
+            # refuses a plugin that it is given twice, by its entry point and by name.
             "PYTHONPATH": str(REPOSITORY),
-            "PYTEST_PLUGINS": "agentctl.testing.plugin",
+            **plugin,
             "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
