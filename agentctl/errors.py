@@ -53,6 +53,8 @@ class AgentctlError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")  # a traceback shows it, too
 
 
 class UsageError(AgentctlError):
@@ -71,7 +73,7 @@ class BadArguments(UsageError, TypeError):
 class BadAgentClass(UsageError, TypeError):
     """A class that can't be an agent; raised where it is defined."""
 
-    title = "this class can't be an agent"
+    title = "this class can't be used"
 
 
 class NotInThisVersion(UsageError):

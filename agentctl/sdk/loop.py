@@ -77,6 +77,7 @@ class HandlerLoop(ForbiddenLoop):
         self._timers: dict[str, HandlerTimer] = {}
         self._root_branch = Branch("")
         self._created = 0
+        self.unawaited: dict[int, tuple[str, str, int]] = {}
 
     # -- what asyncio's own code asks of a loop
 

@@ -6,13 +6,15 @@ awaited. It works only while its own event's loop runs.
 
 from __future__ import annotations
 
-import warnings
+import sys
 from asyncio import events
 from collections.abc import Callable, Coroutine, Generator
 from functools import cache
-from typing import Any
+from types import FrameType
+from typing import Any, ClassVar, Final
 
 from agentctl.errors import AgentctlError, Dropped
+from agentctl.nearest import nearest_hint
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
 from agentctl.sdk.execution import CallOp
 from agentctl.sdk.loop import HandlerLoop
@@ -24,16 +26,20 @@ def running_loop() -> HandlerLoop | None:
     return loop if isinstance(loop, HandlerLoop) else None
 
 
+_OF_COROUTINES: Final = ("cr_code", "gi_code", "ag_code", "cr_frame", "gi_frame")
+
+
 class CallStub(Coroutine[Any, Any, Any]):
     """One call of a capability, not yet awaited; a coroutine, so that tasks can be made of it."""
 
     __slots__ = ("_loop", "_op", "_steps", "order")
 
-    def __init__(self, loop: HandlerLoop, op: CallOp) -> None:
+    def __init__(self, loop: HandlerLoop, op: CallOp, caller: FrameType) -> None:
         self.order = loop.next_order()
         self._loop = loop
         self._op = op
         self._steps: Generator[Any, Any, Any] | None = None
+        loop.unawaited[self.order] = (op.method.fn, caller.f_code.co_filename, caller.f_lineno)
 
     def __hash__(self) -> int:
         return self.order
@@ -55,6 +61,7 @@ class CallStub(Coroutine[Any, Any, Any]):
 
     def _started(self) -> Generator[Any, Any, Any]:
         if self._steps is None:
+            self._loop.unawaited.pop(self.order, None)
             self._steps = self._run()
         return self._steps
 
@@ -75,11 +82,19 @@ class CallStub(Coroutine[Any, Any, Any]):
             raise AgentctlError(f"{self!r} was awaited before", hint="make a task of it first")
         return self._started()
 
-    def __del__(self) -> None:
-        if self._steps is None and not self._loop.closed and not self._loop.execution.replaying:
-            warnings.warn(
-                f"{self!r} was never awaited: nothing was done", RuntimeWarning, stacklevel=1
-            )
+    def __str__(self) -> str:
+        raise TypeError(f"{self._op.method.fn}() wasn't awaited: write `await` before it")
+
+    def __format__(self, _spec: str) -> str:
+        return str(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in _OF_COROUTINES:
+            raise AttributeError(name)
+        raise AttributeError(
+            f"{self._op.method.fn}() wasn't awaited, so its result has no {name!r} yet: "
+            "write `await` before it"
+        )
 
 
 def check_turn(loop: HandlerLoop) -> None:
@@ -104,7 +119,8 @@ def _stub_method(spec: MethodSpec, field: str, denied: str | None) -> Callable[.
         check_turn(loop)
         listed, named = spec.signature.encode(args, kwargs)
         path = loop.branch().next_path()
-        return CallStub(loop, CallOp(path, field, spec, listed, named, denied))
+        op = CallOp(path, field, spec, listed, named, denied)
+        return CallStub(loop, op, sys._getframe(1))
 
     method.__name__ = method.__qualname__ = spec.name
     return method
@@ -114,6 +130,13 @@ class CapabilityStub:
     """What a handler sees of a capability; each method makes a `CallStub`."""
 
     __agentctl_loop__: HandlerLoop
+    __agentctl_methods__: ClassVar[tuple[str, ...]]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        hint = nearest_hint(name, self.__agentctl_methods__, "methods")
+        raise AttributeError(f"the capability has no method {name!r}; {hint}")
 
 
 @cache
@@ -127,6 +150,7 @@ def stub_class(
         if allowed is not None and name not in allowed:
             denied = f"{interface.__name__}.{name} isn't among what the agent uses"
         members[name] = _stub_method(MethodSpec(interface, name), field, denied)
+    members["__agentctl_methods__"] = tuple(members)
     made = type(f"{interface.__name__}Stub", (CapabilityStub, interface), members)
     # Abstract things that aren't methods (properties) stay unreachable, but don't forbid the stub.
     made.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]

@@ -260,7 +260,7 @@ class Stage:
     def heard(self, _number: int) -> bool:
         return True
 
-    def append(self, record: Record) -> None:
+    def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         self.append_bodies([encode(record)])
 
     def append_bodies(self, bodies: Sequence[bytes]) -> None:

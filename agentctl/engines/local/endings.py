@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import sysconfig
@@ -33,6 +32,7 @@ from agentctl.names import Address
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
+from agentctl.sdk.loop import HandlerLoop
 from agentctl.value_errors import clean
 from agentctl.values import RecordedError, decode_error, encode_error
 
@@ -140,12 +140,21 @@ def mark_delivered(error: Exception, raised: BaseException | None) -> None:
     vars(error)[_DELIVERED] = raised
 
 
-def of_task(finished: Finished, root: asyncio.Task[Any]) -> End:
+def of_loop(finished: Finished, loop: HandlerLoop) -> End:
     """The end of a handler, as its task came out."""
+    root = loop.root
+    assert root is not None
     if root.cancelled():
         return bug(finished, RuntimeError("the handler cancelled itself"))
     error = root.exception()
-    return returned(finished, root.result()) if error is None else raised(finished, error)
+    if error is not None:
+        return raised(finished, error)
+    for fn, file, line in loop.unawaited.values():
+        # A refund that was never made must not look like one.
+        place = f"{short_path(file)}:{line}"
+        forgotten = RuntimeError(f"{fn}() was called and never awaited: write `await` before it")
+        return bug(finished, forgotten, place)
+    return returned(finished, root.result())
 
 
 def raised(finished: Finished, error: BaseException) -> End:
@@ -208,9 +217,13 @@ def _as_the_caller_sees(error: Exception, recorded: RecordedError) -> Exception:
     return seen
 
 
-def bug(finished: Finished, error: BaseException) -> End:
-    """The rest of an event that a bug stopped: it runs again at the next start."""
-    text, line = _bug_text(error), _line_of(error)
+def bug(finished: Finished, error: BaseException, place: str | None = None) -> End:
+    """The rest of an event that a bug stopped: it runs again at the next start.
+
+    Args:
+        place: file and line, where the error's own traceback doesn't tell.
+    """
+    text, line = _bug_text(error), place or _line_of(error)
     record = BugRecord(_number(finished), text, line, at=finished.at_us)
     stuck = Stuck(
         f"{finished.event} is stuck: {text}" + (f" ({line})" if line else ""),

@@ -225,8 +225,7 @@ class EventRun:
             return
         if self._finished:
             self._drop_all()
-            assert self._loop.root is not None
-            self._come_to_rest(endings.of_task(self._finished_handler(), self._loop.root))
+            self._come_to_rest(endings.of_loop(self._finished_handler(), self._loop))
             return
         if not ledger.open:
             self._come_to_rest(endings.nothing_to_wait_for(self._finished_handler()))

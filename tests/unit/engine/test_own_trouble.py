@@ -164,3 +164,47 @@ def test_a_fault_in_a_capability_is_shown_where_it_happened(world):
     assert ended.status == "failed"
     assert ended.error.__traceback__.tb_next is not None
     assert isinstance(ended.error, KeyError)
+
+
+class Forgetful(Agent):
+    odd: Odd
+
+    @handler
+    async def forgets(self) -> str:
+        self.odd.number()
+        return "done"
+
+    @handler
+    async def shows(self) -> str:
+        return f"{self.odd.number()}"
+
+    @handler
+    async def looks(self) -> int:
+        return self.odd.number().number
+
+    @handler
+    async def misspells(self) -> int:
+        return await self.odd.nubmer()
+
+    @handler
+    async def drops_on_purpose(self) -> str:
+        self.odd.number().close()
+        return "well"
+
+
+@pytest.mark.parametrize("name", ["forgets", "shows", "looks"])
+def test_a_forgotten_await_is_a_bug_that_names_call_and_line(world, name):
+    ended = world.invoke(bind(Forgetful, odd=Odd()), name)
+    assert ended.status == "stuck"
+    assert "Odd.number()" in ended.text
+    assert "await" in ended.text
+    assert ended.line.startswith("tests/unit/engine/test_own_trouble.py:")
+    assert not world.heard.calls
+
+
+def test_a_misspelt_method_suggests_the_nearest(world):
+    assert "did you mean number?" in world.invoke(bind(Forgetful, odd=Odd()), "misspells").text
+
+
+def test_a_call_that_is_given_up_on_purpose_is_no_bug(world):
+    assert world.run(Forgetful, "drops_on_purpose", odd=Odd()) == "well"
