@@ -1,4 +1,4 @@
-"""Names of agents, addresses of instances and events, keys of calls: parse, format, order.
+"""Names of agents, addresses of instances and events, keys of calls: parse, format.
 
 An address names an instance, `Bot` or `Poller/eu%2F7`; with `#7` behind it, an event. A call key
 is the instance, the event and the call's path in it: `Bot-1-2`, `Poller/my-poller-17-1.3`.
@@ -129,8 +129,3 @@ def identity_text(value: str | int) -> str:
 def format_call_key(instance: str, event: int | str, path: str) -> str:
     """Write a call key: `Bot-1-2`; `event` is the random part where there is no journal."""
     return f"{instance}-{event}-{path}"
-
-
-def path_order(path: str) -> tuple[int, ...]:
-    """Order the paths of one event's calls as the handler made them: `2.10` after `2.9`."""
-    return tuple(int(part) for part in path.split("."))

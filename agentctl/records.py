@@ -211,7 +211,6 @@ class RequeuedRecord(_Record, frozen=True):
     of: tuple[str, ...] = ()
     lines: int = 0
     fresh: int | None = None
-    by: str | None = None
     at: int = 0
 
 

@@ -125,7 +125,6 @@ class MethodSpec:
         owner = next(base for base in interface.__mro__ if name in vars(base))
         names = getattr(owner, "__agentctl_names__", {})
         self.signature = CallSignature(function, owner, names, title=self.fn)
-        self.options = options_of(function)
 
 
 def options_of(function: object) -> CallOptions:

@@ -14,7 +14,6 @@ from agentctl.names import (
     format_instance,
     identity_text,
     is_agent_name,
-    path_order,
 )
 from agentctl.nearest import nearest_hint
 
@@ -137,11 +136,6 @@ def test_r4_a_call_key_is_instance_event_and_path():
     assert format_call_key(format_instance("Poller", ("my-poller",)), 17, "2.3") == (
         "Poller/my-poller-17-2.3"
     )
-
-
-def test_r4_calls_are_ordered_as_the_handler_made_them():
-    paths = ["2.10", "10", "2", "2.9", "1", "2.9.1"]
-    assert sorted(paths, key=path_order) == ["1", "2", "2.9", "2.9.1", "2.10", "10"]
 
 
 def test_a_mistyped_name_is_answered_with_the_nearest_one_or_with_what_there_is():
