@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from agentctl.ops.journal import MARK
 from agentctl.ops.journal_documents import SeenRecord
-from agentctl.times import to_rfc3339
-
-_LAST_INSTANT_US: Final = 253_402_300_799_999_999  # the year 9999
+from agentctl.times import LAST_INSTANT_US, to_rfc3339
 
 
 def row(record: SeenRecord) -> tuple[str, str, str, str, str]:
@@ -50,7 +49,7 @@ def _asked(fields: Mapping[str, Any]) -> str:
 
 
 def _until(instant_us: object) -> str:
-    if isinstance(instant_us, int) and 0 <= instant_us <= _LAST_INSTANT_US:
+    if isinstance(instant_us, int) and 0 <= instant_us <= LAST_INSTANT_US:
         return to_rfc3339(instant_us)
     return str(instant_us)
 
@@ -111,4 +110,5 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "outcome": lambda fields: f"{fields['status']}: {fields['handler']}, key {fields['key']}",
     "stopping": lambda fields: f"{fields['stopping']} open",
     "stop": lambda fields: f"{fields['stop']} open",
+    MARK: lambda fields: f"{fields[MARK]} bytes are durable",
 }

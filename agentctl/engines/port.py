@@ -6,7 +6,7 @@ values are JSON as recorded, so that no face needs the user's types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -166,7 +166,7 @@ class Engine(Protocol):
 
 
 class JournalLine(Struct, frozen=True):
-    """One record as a reader sees it.
+    """One line of a journal as a reader sees it.
 
     Attributes:
         body: the record's JSON, without frame.
@@ -177,16 +177,20 @@ class JournalLine(Struct, frozen=True):
 
 
 class JournalView(Struct, frozen=True):
-    """A journal as it lies there.
+    """A journal as it lies there; its lines are read each time they are walked through.
 
     Attributes:
+        lines: the records, and among them the lines that only say what was durable:
+            `{"synced":512}`.
+        texts: all lines of the file as they stand, whatever they are worth.
         damaged: the first damaged line and the reason, or None.
         unfinished: the last line is not complete yet.
     """
 
     agent: str
     path: str
-    lines: Sequence[JournalLine]
+    lines: Iterable[JournalLine]
+    texts: Iterable[JournalLine]
     damaged: tuple[int, str] | None
     unfinished: bool
 

@@ -7,25 +7,27 @@ imported or run. Never changes anything and takes no lock.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from agentctl.engines.port import Desk, JournalView
-from agentctl.errors import DiskTrouble
+from agentctl.engines.port import Desk, JournalLine, JournalView
 from agentctl.names import Identity, format_call_key, format_instance
 from agentctl.ops.hidden import hide
 from agentctl.ops.journal_documents import Damage, SeenJournal, SeenRecord
-from agentctl.times import to_rfc3339
+from agentctl.times import LAST_INSTANT_US, to_rfc3339
+
+MARK: Final = "synced"
+"""The kind of a line that is no record: it only says how many bytes were durable."""
 
 # Their first member is no event's number.
-_OF_NO_EVENT: Final = frozenset({"journal", "stopping", "stop", "state"})
+_OF_NO_EVENT: Final = frozenset({"journal", "stopping", "stop", "state", MARK})
 _CALL: Final = re.compile(r"(\d{1,18})-(\d[\d.]*)")
-_LAST_INSTANT_US: Final = 253_402_300_799_999_999  # the year 9999
+_BEGIN: Final = re.compile(rb'\{"([a-z]+)":"?([0-9]{1,18})[-,}]')
 
 _decode = msgspec.json.Decoder().decode
 
@@ -52,48 +54,40 @@ class JournalQuery:
 
 
 def read_journal(desk: Desk, agent: str, query: JournalQuery) -> tuple[SeenJournal, JournalView]:
-    """Read one agent's journal, as far as it can be read."""
+    """Read one agent's journal, as far as it can be read; keeps in memory what is asked for."""
     view = desk.journal(agent)
-    records = list(_select(view, query))
+    records = _select(view, query)
     if query.last is not None:
-        records = records[len(records) - query.last :] if query.last < len(records) else records
-    if query.reverse:
-        records.reverse()
+        records = iter(deque(records, maxlen=query.last))
+    seen = tuple(records)
     damaged = Damage(*view.damaged) if view.damaged else None
-    return SeenJournal(agent, view.path, tuple(records), damaged), view
+    return SeenJournal(agent, view.path, seen[::-1] if query.reverse else seen, damaged), view
 
 
-def raw_lines(seen: SeenJournal, query: JournalQuery) -> Iterator[bytes]:
-    """The file's own lines: of the records that were chosen, or all if nothing was left out.
-
-    Raises:
-        DiskTrouble: the file can't be read.
-    """
-    try:
-        data = Path(seen.path).read_bytes()
-    except FileNotFoundError:  # it never ran
-        return
-    except OSError as error:
-        raise DiskTrouble(f"{seen.path} can't be read: {error.strerror or error}") from None
-    lines = data.removesuffix(b"\n").split(b"\n") if data else []
-    if replace(query, show_secrets=False, reverse=False) == JournalQuery():
-        chosen = list(reversed(lines)) if query.reverse else lines
-    else:
-        chosen = [lines[each.line - 1] for each in seen.records if each.line <= len(lines)]
-    for line in chosen:
-        yield hide(line, show_secrets=query.show_secrets)
+def raw_lines(seen: SeenJournal, view: JournalView, query: JournalQuery) -> Iterator[bytes]:
+    """The file's own lines: of the records that were chosen, or all if nothing was left out."""
+    texts: Iterable[JournalLine] = view.texts
+    if replace(query, show_secrets=False, reverse=False) != JournalQuery():
+        chosen = {each.line for each in seen.records}
+        texts = (text for text in texts if text.number in chosen)
+    for text in reversed(list(texts)) if query.reverse else texts:
+        yield hide(text.body, show_secrets=query.show_secrets)
 
 
 def _select(view: JournalView, query: JournalQuery) -> Iterator[SeenRecord]:
+    """Make the records that the query wants, decoding no more lines than it needs."""
     identities: dict[int, Identity] = {}
+    by_content = query.identity or query.grep or query.since_us is not None or query.until_us
+    lines = iter(view.lines) if by_content else _candidates(view, query, identities)
+    if not by_content and query.last is not None:
+        lines = iter(deque(lines, maxlen=query.last))
     now_us: int | None = None
-    for line in view.lines:
+    for line in lines:
         body = hide(line.body, show_secrets=query.show_secrets)
         fields = _fields(body)
         at_us = _instant(fields.get("at"))
         now_us = at_us if at_us is not None else now_us  # one without a time is as old as the last
-        kind, first = next(iter(fields.items()), ("?", None))
-        event, path = (None, None) if kind in _OF_NO_EVENT else _event_of(first)
+        kind, event, path = _begin(fields)
         identity = _identity(fields.get("of"))
         if event is not None:
             identity = identities.setdefault(event, identity)
@@ -112,6 +106,30 @@ def _select(view: JournalView, query: JournalQuery) -> Iterator[SeenRecord]:
             key=None if path is None else format_call_key(instance, str(event), path),
             record=Raw(body if fields else msgspec.json.encode(body.decode("utf-8", "replace"))),
         )
+
+
+def _candidates(
+    view: JournalView, query: JournalQuery, identities: dict[int, Identity]
+) -> Iterator[JournalLine]:
+    """Leave out what another kind or event begins, and note which instance each event is of."""
+    for line in view.lines:
+        begin = _BEGIN.match(line.body)
+        if begin is None:
+            yield line
+            continue
+        kind, event = begin[1].decode(), int(begin[2])
+        if b'"of":' in line.body and kind not in _OF_NO_EVENT:
+            identities.setdefault(event, _identity(_fields(line.body).get("of")))
+        if query.kinds and kind not in query.kinds:
+            continue
+        if query.event is None or (event == query.event and kind not in _OF_NO_EVENT):
+            yield line
+
+
+def _begin(fields: Mapping[str, Any]) -> tuple[str, int | None, str | None]:
+    """The kind that the first member says, and the event and the call that it is about."""
+    kind, first = next(iter(fields.items()), ("?", None))
+    return (kind, None, None) if kind in _OF_NO_EVENT else (kind, *_event_of(first))
 
 
 def _wanted(query: JournalQuery, event: int | None, kind: str, now_us: int | None) -> bool:
@@ -141,7 +159,7 @@ def _event_of(first: object) -> tuple[int | None, str | None]:
 
 
 def _instant(at: object) -> int | None:
-    if isinstance(at, int) and not isinstance(at, bool) and 0 <= at <= _LAST_INSTANT_US:
+    if isinstance(at, int) and not isinstance(at, bool) and 0 <= at <= LAST_INSTANT_US:
         return at
     return None
 

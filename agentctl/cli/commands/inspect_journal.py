@@ -29,7 +29,7 @@ from agentctl.engines.port import JournalView
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.ops import documents
-from agentctl.ops.journal import JournalQuery, raw_lines, read_journal
+from agentctl.ops.journal import MARK, JournalQuery, raw_lines, read_journal
 from agentctl.ops.journal_documents import JournalDocument, RecordLine, SeenJournal
 from agentctl.records import KINDS
 
@@ -63,10 +63,11 @@ def parse(
     event. Takes no lock and changes nothing.
     """
     kinds = frozenset(name for each in kind or () for name in each.split(","))
-    for name in kinds - KINDS.keys():
+    known = {*KINDS, MARK}
+    for name in kinds - known:
         raise UsageError(
             f"--kind: there is no kind of record {name!r}",
-            hint=nearest_hint(name, KINDS, "kinds"),
+            hint=nearest_hint(name, known, "kinds"),
         )
     query = JournalQuery(
         event=event,
@@ -88,8 +89,8 @@ def execute(request: Request, output: Output) -> int:
     read = [read_journal(desk, name, query) for name, query in queries.items()]
     seen = [journal for journal, _ in read]
     if request.raw:
-        for journal in seen:
-            for line in raw_lines(journal, queries[journal.agent]):
+        for journal, view in read:
+            for line in raw_lines(journal, view, queries[journal.agent]):
                 output.line(line.decode("utf-8", "backslashreplace"))
     elif output.options.json:
         _write_json(seen, output)

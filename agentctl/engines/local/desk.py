@@ -6,7 +6,7 @@ nor an event loop. What changes something stands in `changing`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,11 @@ from agentctl.engines.port import (
 )
 from agentctl.errors import Damaged, JournalDamaged
 from agentctl.names import Address
+from agentctl.storage.files.beside import AUDIT, SET_ASIDE, read_beside
 from agentctl.storage.files.disk import Disk, SystemDisk
 from agentctl.storage.files.places import agent_folder, list_agents
 from agentctl.storage.files.reading import read_journal
-from agentctl.storage.port import Scan
+from agentctl.storage.port import Line, Scan
 from agentctl.times import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FilesDesk:
-    """Implements `Desk` over the folders below `root`; what changes them does so on `disk`."""
+    """Implements `Desk` over the folders below `root` on `disk`."""
 
     def __init__(self, root: Path, clock: Clock | None = None, disk: Disk | None = None) -> None:
         self._root = root
@@ -41,30 +42,32 @@ class FilesDesk:
 
     def agents(self) -> Sequence[str]:
         """The agents that have a folder, sorted."""
-        return list_agents(self._root)
+        return list_agents(self._root, self._disk)
 
-    def _folder(self, agent: str) -> Path:
-        return Path(agent_folder(self._root, agent))
+    def _path(self, agent: str, name: str) -> str:
+        return f"{agent_folder(self._root, agent)}/{name}"
 
     def journal(self, agent: str) -> JournalView:
         """Read a journal, as far as it can be read."""
-        path = str(self._folder(agent) / "journal")
-        read = read_journal(path)
+        path = self._path(agent, "journal")
+        read = read_journal(path, self._disk)
         return JournalView(
             agent,
             path,
-            [JournalLine(line.number, line.body) for line in read.lines],
+            _Lines(lambda: read.walk(marks=True)),
+            _Lines(read.texts),
             read.damaged,
             read.unfinished is not None,
         )
 
     def audit(self, agent: str) -> Sequence[str]:
         """Read the audit log's lines."""
-        return _text(self._folder(agent) / "audit.log").splitlines()
+        content = read_beside(self._path(agent, AUDIT), self._disk)
+        return content.decode("utf-8", "replace").splitlines()
 
     def set_aside_text(self, agent: str) -> bytes:
         """Read the file `set-aside` as it is."""
-        return _bytes(self._folder(agent) / "set-aside")
+        return read_beside(self._path(agent, SET_ASIDE), self._disk)
 
     def set_aside(self, agent: str) -> Sequence[SetAsideView]:
         """Read what is set aside.
@@ -75,7 +78,7 @@ class FilesDesk:
         from agentctl.core import set_aside
 
         content = self.set_aside_text(agent)
-        events = set_aside.parse(content, str(self._folder(agent) / "set-aside"))
+        events = set_aside.parse(content, self._path(agent, SET_ASIDE))
         starts = self._starts(agent) if events else {}
         return [_view(agent, one, starts.get(one.number, one.starts)) for one in events]
 
@@ -98,8 +101,8 @@ class FilesDesk:
     def _read(self, agent: str) -> JournalHistory:
         from agentctl.engines.local import recovery
 
-        path = str(self._folder(agent) / "journal")
-        read = read_journal(path)
+        path = self._path(agent, "journal")
+        read = read_journal(path, self._disk)
         if read.damaged is not None:
             # What stands behind the damage may be whole, and yet not follow from what was lost.
             raise _damaged(agent, path, *read.damaged)
@@ -132,6 +135,16 @@ class FilesDesk:
         return Changing(self._root, self._clock, self._disk)
 
 
+class _Lines(Iterable[JournalLine]):
+    """A journal's lines, read from the file as they are asked for."""
+
+    def __init__(self, walk: Callable[[], Iterator[Line]]) -> None:
+        self._walk = walk
+
+    def __iter__(self) -> Iterator[JournalLine]:
+        return (JournalLine(line.number, line.body) for line in self._walk())
+
+
 def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
     return JournalDamaged(
         f"{path}, line {line}: {reason}",
@@ -145,14 +158,3 @@ def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
 def _view(agent: str, event: SetAsideEvent, starts: int) -> SetAsideView:
     address = Address(agent, event.of, event.number)
     return SetAsideView(address, event.handler, bytes(event.args), starts, event.lines)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-
-
-def _text(path: Path) -> str:
-    return _bytes(path).decode("utf-8", "replace")

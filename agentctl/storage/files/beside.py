@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agentctl.storage.files.disk import Disk, Fuse, replace_file, write_all
+from agentctl.storage.files.disk import (
+    Disk,
+    Fuse,
+    SystemDisk,
+    disk_trouble,
+    replace_file,
+    write_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +40,18 @@ def read_file(disk: Disk, path: str) -> bytes:
         return b"".join(parts)
     finally:
         disk.close(fd)
+
+
+def read_beside(path: str, disk: Disk | None = None) -> bytes:
+    """Read `set-aside` or `audit.log` for people, without the lock; b"" if there is none.
+
+    Raises:
+        DiskTrouble: it can't be read.
+    """
+    try:
+        return read_file(disk or SystemDisk(), path)
+    except OSError as error:
+        raise disk_trouble("can't be read", path, error) from error
 
 
 class SetAsideFile:

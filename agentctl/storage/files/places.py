@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from agentctl.names import check_agent_name, is_agent_name
+from agentctl.storage.files.disk import Disk, SystemDisk, disk_trouble
 
 AGENTS: Final = "agents"
 
@@ -19,11 +20,18 @@ def agent_folder(root: Path, agent: str) -> str:
     return f"{Path(root).absolute()}/{AGENTS}/{check_agent_name(agent)}"
 
 
-def list_agents(root: Path) -> list[str]:
-    """The agents that have a folder below `root`, sorted."""
-    agents = Path(root) / AGENTS
+def list_agents(root: Path, disk: Disk | None = None) -> list[str]:
+    """The agents that have a folder below `root`, sorted.
+
+    Raises:
+        DiskTrouble: the folders can't be looked at.
+    """
+    disk = disk or SystemDisk()
+    agents = str(Path(root) / AGENTS)
     try:
-        found = [one.name for one in agents.iterdir() if one.is_dir()]
+        found = [name for name in disk.list_folder(agents) if is_agent_name(name)]
+        return sorted(name for name in found if disk.kind(f"{agents}/{name}") == "folder")
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(name for name in found if is_agent_name(name))
+    except OSError as error:
+        raise disk_trouble("can't be read", agents, error) from error

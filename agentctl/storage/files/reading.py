@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from agentctl.errors import FormatTooNew, JournalDamaged
+from agentctl.errors import JournalDamaged
+from agentctl.records import check_format
 from agentctl.storage.files import frame
 from agentctl.storage.files.disk import Disk, SystemDisk, disk_trouble
 from agentctl.storage.port import Line
@@ -164,11 +165,8 @@ _HEADER: Final = re.compile(rb'\{"journal":([0-9]{1,9})[,}]')
 def _refuse_newer(path: str, text: bytes) -> None:
     """A later format may frame its lines in another way, so its checksum says nothing here."""
     header = _HEADER.match(text)
-    if header is not None and int(header[1]) > frame.FORMAT:
-        raise FormatTooNew(
-            f"{path} has the format {int(header[1])}, and this version reads {frame.FORMAT}",
-            hint="use the version of agentctl that wrote it, or a later one",
-        )
+    if header is not None:
+        check_format(path, int(header[1]))
 
 
 def _judge_tail(
@@ -229,19 +227,63 @@ def damaged_error(path: str, agent: str, verdict: Verdict) -> JournalDamaged:
 
 @dataclass(frozen=True)
 class ReadJournal:
-    """A journal as a reader without the lock sees it.
+    """A journal as a reader without the lock sees it; read again each time it is walked through.
 
     Attributes:
-        lines: every readable record; behind damage, those that are whole by themselves.
         damaged: number of the first bad line, and what is wrong with it.
         unfinished: the first bytes of a tail that doesn't count (a write under way, or cut off).
-        exists: whether there is a file.
     """
 
-    lines: Iterable[Line]
     damaged: tuple[int, str] | None
     unfinished: bytes | None
-    exists: bool
+    _path: str
+    _verdict: Verdict
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self._verdict.file is not None
+
+    @property
+    def lines(self) -> Iterable[Line]:
+        """Every readable record; behind damage, those that are whole by themselves."""
+        return self._verdict.lines if self.damaged is None else list(self.walk())
+
+    def walk(self, *, marks: bool = False) -> Iterator[Line]:
+        """Yield what `lines` holds, one after the other.
+
+        Args:
+            marks: yield the lines that are a mark alone too, as `{"synced":512}`.
+
+        Raises:
+            DiskTrouble: the file can't be read any further.
+        """
+        bad = self._verdict.bad
+        for line in self.texts():
+            if bad is not None and line.number >= bad.number:
+                if self.damaged is None:
+                    return
+                if not frame.is_framed(line.body):
+                    continue
+            body = frame.unseal(line.body)
+            if body is not None:
+                yield Line(line.number, line.offset, body)
+            elif marks:
+                yield Line(line.number, line.offset, line.body[: -frame.SUFFIX_SIZE] + b"}")
+
+    def texts(self) -> Iterator[Line]:
+        """Yield every line of the file as it stands there, frame and all.
+
+        Raises:
+            DiskTrouble: the file can't be read any further.
+        """
+        if self._verdict.file is None:
+            return
+        try:
+            for piece in self._verdict.file.pieces(_Piece(1, 0, b"")):
+                yield Line(*piece)
+        except OSError as error:
+            raise disk_trouble("can't be read", self._path, error) from error
 
 
 def read_journal(path: str, disk: Disk | None = None) -> ReadJournal:
@@ -260,16 +302,10 @@ def read_journal(path: str, disk: Disk | None = None) -> ReadJournal:
 
 def _read_journal(path: str, disk: Disk) -> ReadJournal:
     verdict = judge(disk, path)
-    exists = verdict.file is not None
-    if verdict.bad is None or verdict.file is None:
-        return ReadJournal(verdict.lines, None, None, exists)
-    if verdict.damage is None:
-        unfinished = verdict.bad.text[:_UNFINISHED_SHOWN]
-        return ReadJournal(verdict.lines, None, unfinished, exists)
-    behind = [
-        Line(piece.number, piece.offset, body)
-        for piece in verdict.file.pieces(verdict.bad)
-        if frame.is_framed(piece.text) and (body := frame.unseal(piece.text)) is not None
-    ]
-    damaged = (verdict.bad.number, verdict.damage)
-    return ReadJournal([*verdict.lines, *behind], damaged, None, exists)
+    damaged = unfinished = None
+    if verdict.bad is not None:
+        if verdict.damage is None:
+            unfinished = verdict.bad.text[:_UNFINISHED_SHOWN]
+        else:
+            damaged = (verdict.bad.number, verdict.damage)
+    return ReadJournal(damaged, unfinished, path, verdict)

@@ -8,7 +8,7 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ class FakeDesk:
     audits: dict[str, list[str]] = field(default_factory=dict)
     asides: dict[str, list[SetAsideView]] = field(default_factory=dict)
     text: bytes = b""
-    path: str = ""
+    texts: list[bytes] = field(default_factory=list)
     kept: dict[Address, bytes] = field(default_factory=dict)
     requests: list[RequeueRequest] = field(default_factory=list)
     dropped: list[tuple[str, int, str]] = field(default_factory=list)
@@ -64,9 +64,12 @@ class FakeDesk:
         return sorted({*self.journals, *self.audits, *self.asides})
 
     def journal(self, agent: str) -> JournalView:
-        lines = [JournalLine(n, body) for n, body in enumerate(self.journals.get(agent, ()), 1)]
-        path = self.path or f"/srv/agents/{agent}/journal"
-        return JournalView(agent, path, lines, self.damaged, False)
+        def numbered(bodies: Iterable[bytes]) -> list[JournalLine]:
+            return [JournalLine(number, body) for number, body in enumerate(bodies, start=1)]
+
+        lines = numbered(self.journals.get(agent, ()))
+        texts = numbered(self.texts) if self.texts else lines
+        return JournalView(agent, f"/srv/agents/{agent}/journal", lines, texts, self.damaged, False)
 
     def audit(self, agent: str) -> Sequence[str]:
         return self.audits.get(agent, [])

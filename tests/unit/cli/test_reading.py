@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,16 +73,72 @@ def test_what_is_shown_can_be_chosen(
     assert [line.split("\t")[0] for line in ran.out.splitlines()] == lines
 
 
-def test_raw_is_the_file_as_it_is(command: Any, desk: Any, tmp_path: Path) -> None:
-    content = b'{"journal":1,"crc":"1"}\n{"synced":24}\n{"start":1,"crc":"2"}\n'
-    (tmp_path / "journal").write_bytes(content)
-    desk.journals["Bot"] = [b'{"journal":1}', b'{"start":1}']
-    desk.path = str(tmp_path / "journal")
-    assert command("inspect", "journal", "--raw").out.encode() == content
-    (tmp_path / "journal").write_bytes(b"")
-    assert command("inspect", "journal", "--raw").out == ""
-    (tmp_path / "journal").unlink()
-    assert command("inspect", "journal", "--raw").code == 0
+def test_raw_is_the_file_as_it_is(command: Any, desk: Any) -> None:
+    desk.texts = [b'{"journal":1,"crc":"1"}', b'{"synced":24}', b'{"start":1,"crc":"2"}', b"{"]
+    desk.journals["Bot"] = [b'{"journal":1}', b'{"synced":24}', b'{"start":1}']
+    whole = "".join(f"{line.decode()}\n" for line in desk.texts)
+    assert command("inspect", "journal", "--raw").out == whole
+    backwards = command("inspect", "journal", "--raw", "--reverse").out.splitlines()
+    assert backwards == whole.splitlines()[::-1]
+    assert command("inspect", "journal", "--raw", "-n", "1").out == '{"start":1,"crc":"2"}\n'
+    assert command("inspect", "journal", "--raw", "--kind", "synced").out == '{"synced":24}\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (("-n", "2"), ["1001", "1002"]),
+        (("--event", "500"), ["501"]),
+        (("--kind", "stop"), ["1002"]),
+        (("--kind", "event", "-n", "1"), ["1001"]),
+    ],
+    ids=" ".join,
+)
+def test_of_a_long_journal_only_what_is_shown_is_decoded(
+    command: Any,
+    desk: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    lines: list[str],
+) -> None:
+    events = [b'{"event":%d,"handler":"x","args":[],"at":1}' % one for one in range(1, 1001)]
+    desk.journals["Bot"] = [b'{"journal":1,"at":1}', *events, b'{"stop":0,"at":1}']
+    decoded: list[bytes] = []
+
+    def counting(body: bytes) -> Any:
+        decoded.append(body)
+        return json.loads(body)
+
+    monkeypatch.setattr("agentctl.ops.journal._decode", counting)
+    ran = command("inspect", "journal", "Bot", *words)
+    assert [line.split("\t")[0] for line in ran.out.splitlines()] == lines
+    assert len(decoded) == len(lines)
+
+
+def test_the_last_records_still_know_their_instance(command: Any, desk: Any) -> None:
+    desk.journals["Poller"] = [
+        b'{"event":1,"handler":"poll","args":[],"of":["eu/7"],"at":1}',
+        b'{"call":"1-1","fn":"Net.get","args":[],"at":1}',
+    ]
+    for words in (("-n", "1"), ("--kind", "call")):
+        ran = command("inspect", "journal", "Poller", *words)
+        assert [line.split("\t")[2] for line in ran.out.splitlines()] == ["Poller/eu%2F7#1"]
+
+
+def test_a_line_that_only_says_what_is_durable_is_told_as_such(command: Any, desk: Any) -> None:
+    desk.journals["Bot"].insert(1, b'{"synced":512}')
+    assert command("inspect", "journal").out.splitlines()[1] == (
+        "2\t-\t-\tsynced\t512 bytes are durable"
+    )
+    assert command("inspect", "journal", "--json").json["agents"][0]["records"][1] == {
+        "line": 2,
+        "at": None,
+        "event": None,
+        "kind": "synced",
+        "key": None,
+        "record": {"synced": 512},
+    }
+    assert command("inspect", "journal", "--event", "512").out == ""
 
 
 def test_an_event_can_be_named_as_an_address(command: Any, desk: Any) -> None:
