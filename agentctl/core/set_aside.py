@@ -74,6 +74,18 @@ class SetAsideEvent:
         return bool(aside.line) and _line_digest(self.lines[0]) != aside.line
 
 
+def calls_under_way(event: SetAsideEvent, aside: AsideRecord) -> list[str]:
+    """The names of calls that a crash cut off: each may or may not have happened."""
+    calls: dict[str, str] = {}
+    for body in (*event.lines[1:], *map(bytes, aside.extra)):
+        kind, record = kind_of(body), msgspec.json.decode(body)
+        if kind == "call" and record["fn"] != "timer":
+            calls[record["call"]] = record["fn"]
+        elif kind in ("ok", "error", "dropped"):
+            calls.pop(record[kind], None)
+    return list(calls.values())
+
+
 def plain_lines(history: EventHistory) -> list[bytes]:
     """The lines of an event as a person can read and edit them."""
     lines = [_event_line(history.accepted)]

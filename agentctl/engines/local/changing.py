@@ -21,7 +21,7 @@ from agentctl.engines.local import moving, recovery
 from agentctl.engines.port import Requeued, RequeueRequest
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address, is_agent_name
-from agentctl.records import DropRecord, decode, encode
+from agentctl.records import AsideRecord, DropRecord, decode, encode
 from agentctl.storage.files.disk import Disk
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
@@ -98,12 +98,12 @@ class Changing:
         bodies: list[bytes] = []
         now_us, fresh_number = self._clock.now_us(), opened.history.next_event
         for event in chosen:
+            aside = opened.history.asides[event.number]
             if request.fresh:
                 bodies += _fresh(event, fresh_number, request.args, now_us)
-                done.append(_as_fresh(request.agent, event, fresh_number))
+                done.append(_as_fresh(request.agent, event, fresh_number, aside))
                 fresh_number += 1
             else:
-                aside = opened.history.asides[event.number]
                 bodies += set_aside.requeue_bodies(event, aside, now_us)
                 was = Address(request.agent, event.of, event.number)
                 done.append(Requeued(was, None, ()))
@@ -148,9 +148,10 @@ def _fresh(event: SetAsideEvent, number: int, args: bytes | None, now_us: int) -
     return set_aside.fresh_bodies(event, number, secrets.token_hex(8), now_us)
 
 
-def _as_fresh(agent: str, event: SetAsideEvent, number: int) -> Requeued:
+def _as_fresh(agent: str, event: SetAsideEvent, number: int, aside: AsideRecord) -> Requeued:
     was = Address(agent, event.of, event.number)
-    return Requeued(replace(was, event=number), was, event.finished_calls)
+    twice = [*event.finished_calls, *set_aside.calls_under_way(event, aside)]
+    return Requeued(replace(was, event=number), was, twice)
 
 
 def _refuse_edited(event: SetAsideEvent, history: JournalHistory) -> None:

@@ -10,6 +10,7 @@ from msgspec import Raw
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import (
     aside_record,
+    calls_under_way,
     fresh_bodies,
     parse,
     plain_lines,
@@ -228,3 +229,9 @@ def test_a_doubled_outcome_is_refused_before_it_reaches_the_journal(fold):
     (event,) = parse(b"\n".join([*lines, b'{"ok":"1-1","value":8}']), "set-aside")
     with pytest.raises(SetAsideDamaged, match="over before"):
         requeue_bodies(event, aside_record(history, 1), 500)
+
+
+def test_what_a_crash_cut_off_is_known_beside_what_the_file_shows(fold):
+    history = fold(*BUSY).open[1]
+    (event,) = parse(b"\n".join(plain_lines(history)), "set-aside")
+    assert calls_under_way(event, aside_record(history, 9)) == ["Api.pay", "Api.kill"]
