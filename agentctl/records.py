@@ -344,6 +344,19 @@ def decode_kind(body: bytes) -> tuple[str, Record]:
     return found[0], found[1](body)
 
 
+def check_format(path: str, found: int) -> None:
+    """Refuse a journal whose header names a format that this version can't read.
+
+    Raises:
+        FormatTooNew: a later version wrote it.
+    """
+    if found > FORMAT:
+        raise FormatTooNew(
+            f"{path} has the format {found}, and this version reads {FORMAT}",
+            hint="use the version of agentctl that wrote it, or a later one",
+        )
+
+
 def _unknown(body: bytes) -> AgentctlError | ValueError:
     kind = kind_of(body)
     if not kind:

@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from agentctl.errors import FormatTooNew, JournalDamaged
 from agentctl.records import (
+    FORMAT,
     KINDS,
     CallRecord,
     DoneRecord,
@@ -19,6 +20,7 @@ from agentctl.records import (
     Header,
     OkRecord,
     StartRecord,
+    check_format,
     decode,
     decode_line,
     encode,
@@ -135,6 +137,12 @@ def test_a_line_that_passed_its_checksum_and_is_no_record_is_damage_with_file_an
     assert damaged.value.message.startswith("agents/Bot/journal, line 4: ")
     assert (damaged.value.path, damaged.value.line) == ("agents/Bot/journal", 4)
     assert damaged.value.hint
+
+
+def test_the_format_of_a_header_is_checked_and_told_in_one_place():
+    check_format("agents/Bot/journal", FORMAT)
+    with pytest.raises(FormatTooNew, match=r"^agents/Bot/journal has the format 2, and this"):
+        check_format("agents/Bot/journal", FORMAT + 1)
 
 
 def test_a_line_of_a_later_version_names_file_and_line_too():

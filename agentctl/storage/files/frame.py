@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 SUFFIX: Final = b',"crc":"%08x"}'
 SUFFIX_SIZE: Final = 18
 MARK: Final = b',"synced":%d'
-FORMAT: Final = 1
 ALONE: Final = b'{"synced":'
 _MARK_AT_END: Final = re.compile(rb'[,{]"synced":(\d{1,18})\Z')
 _SUFFIX: Final = re.compile(rb',"crc":"([0-9a-f]{8})"\}')

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from agentctl.errors import JournalDamaged
-from agentctl.records import check_format
 from agentctl.storage.files import frame
 from agentctl.storage.files.disk import Disk, SystemDisk, disk_trouble
 from agentctl.storage.port import Line
@@ -166,6 +165,8 @@ def _refuse_newer(path: str, text: bytes) -> None:
     """A later format may frame its lines in another way, so its checksum says nothing here."""
     header = _HEADER.match(text)
     if header is not None:
+        from agentctl.records import check_format  # only here, and rarely: readers start quickly
+
         check_format(path, int(header[1]))
 
 

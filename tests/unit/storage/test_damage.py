@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from agentctl.errors import JournalDamaged
+from agentctl.errors import FormatTooNew, JournalDamaged
 from agentctl.storage.files.reading import read_journal
 from agentctl.storage.memory import MemoryDisk, memory_store
 from agentctl.storage.port import Holder
@@ -340,3 +340,18 @@ def test_lines_stay_as_they_were_when_the_journal_is_replaced():
     store.rewrite(line.body for line in scan.lines if b"call" not in line.body)
     store.append([b'{"again":1}'])
     assert [line.body for line in scan.lines] == BODIES
+
+
+@pytest.mark.parametrize("line", [b'{"journal":2,"agent":"Bot"}', b'{"journal":2} another frame'])
+def test_a_journal_of_a_later_format_is_refused_as_such_not_as_damaged(line):
+    disk, store = open_on(line + b"\n")
+    for read in (store.scan, lambda: read_journal(PATH, disk)):
+        with pytest.raises(FormatTooNew) as refused:
+            read()
+        assert refused.value.message == f"{PATH} has the format 2, and this version reads 1"
+        assert "the version of agentctl that wrote it" in refused.value.hint
+    assert disk.read_file(PATH) == line + b"\n"
+
+
+def test_a_broken_first_line_of_this_format_is_no_later_format():
+    assert bodies_in(b'{"journal":1,"agent":"B')[0] == []
