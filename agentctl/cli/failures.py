@@ -6,9 +6,7 @@ only (all of them with `-vv`). Never decides what is an error.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentctl.errors import (
@@ -22,14 +20,12 @@ from agentctl.errors import (
     QueryFailed,
     UsageError,
 )
+from agentctl.frames import is_users
 
 if TYPE_CHECKING:
-    import traceback
-
     from agentctl.cli.output import Output
     from agentctl.engines.port import Ended
 
-_OURS: Final = f"{Path(__file__).parents[1]}{os.sep}"
 _HINTS: Final = (
     (UsageError, "see the command's --help"),
     (NotFound, "agentctl help lists the commands; agentctl config show the project's agents"),
@@ -153,7 +149,7 @@ def users_traceback(error: BaseException) -> list[str]:
     pending = [summary]
     while pending:
         one = pending.pop()
-        one.stack = traceback.StackSummary.from_list([f for f in one.stack if _is_users(f)])
+        one.stack = traceback.StackSummary.from_list([f for f in one.stack if is_users(f.filename)])
         pending += [each for each in (one.__cause__, one.__context__) if each is not None]
         pending += one.exceptions or []
     for chunk in summary.format():
@@ -161,9 +157,3 @@ def users_traceback(error: BaseException) -> list[str]:
     if not summary.stack and not summary.exceptions and not summary.__cause__:
         return [line for line in seen if not line.startswith("Traceback (")]
     return seen
-
-
-def _is_users(frame: traceback.FrameSummary) -> bool:
-    name = frame.filename
-    library = f"{os.sep}lib{os.sep}python" in name and "site-packages" not in name
-    return not name.startswith(("<frozen", _OURS)) and not library

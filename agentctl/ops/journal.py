@@ -77,7 +77,8 @@ def raw_lines(seen: SeenJournal, view: JournalView, query: JournalQuery) -> Iter
 def _select(view: JournalView, query: JournalQuery) -> Iterator[SeenRecord]:
     """Make the records that the query wants, decoding no more lines than it needs."""
     identities: dict[int, Identity] = {}
-    by_content = query.identity or query.grep or query.since_us is not None or query.until_us
+    timed = query.since_us is not None or query.until_us is not None
+    by_content = query.identity or query.grep is not None or timed
     lines = iter(view.lines) if by_content else _candidates(view, query, identities)
     if not by_content and query.last is not None:
         lines = iter(deque(lines, maxlen=query.last))

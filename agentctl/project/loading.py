@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.errors import AgentctlError, ProjectError
+from agentctl.frames import is_users
 from agentctl.project.model import AgentConfig, Project
 from agentctl.project.toml_file import nearest
 from agentctl.project.toml_lines import KeyPath
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from agentctl.sdk.settings import AgentSettings
 
 T = TypeVar("T")
-
-_OUR_FOLDER: Final = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 @dataclass(frozen=True)
@@ -262,7 +260,7 @@ def _place_of(project: Project, error: BaseException, frames: TracebackType | No
     inside, last = "", ""
     while frames is not None:
         filename = frames.tb_frame.f_code.co_filename
-        if not filename.startswith(("<", _OUR_FOLDER)):
+        if is_users(filename):
             last = f"{filename}:{frames.tb_lineno}: "
             if Path(filename).is_relative_to(project.folder) and "site-packages" not in filename:
                 inside = last
@@ -272,10 +270,6 @@ def _place_of(project: Project, error: BaseException, frames: TracebackType | No
 
 def _users_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Drop the frames in front of the user's first one: ours, and those of the import system."""
-    while traceback is not None:
-        filename = traceback.tb_frame.f_code.co_filename
-        ours = filename == __file__ or filename.startswith("<frozen importlib")
-        if not ours and filename != importlib.__file__:
-            return traceback
+    while traceback is not None and not is_users(traceback.tb_frame.f_code.co_filename):
         traceback = traceback.tb_next
-    return None
+    return traceback
