@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentctl.errors import DiskTrouble, Locked, UsageError
+from agentctl.errors import DiskTrouble, UsageError
 from agentctl.storage.faulty import Fault, FaultyDisk
 from agentctl.storage.files.disk import SystemDisk
 from agentctl.storage.files.folder import FilesStore
@@ -52,55 +52,6 @@ def again(place):
 def test_a_files_store_is_a_store(store):
     port: Store = store
     assert port.path.endswith("/agents/Bot")
-
-
-def test_what_was_written_is_read_back_by_the_next_program(place, store):
-    assert store.scan().exists is False
-    store.rewrite([HEADER])
-    size = store.append([b'{"event":1}', b'{"start":1}'])
-    assert store.sync() == size
-    assert store.append([b'{"ok":"1-1"}']) > size
-    store.close()
-    after = again(place)
-    scan = after.scan()
-    expected = [HEADER, b'{"event":1}', b'{"start":1}', b'{"ok":"1-1"}']
-    assert [line.body for line in scan.lines] == expected
-    assert (scan.cut, scan.exists) == (None, True)
-    after.resume(scan)
-    after.append([b'{"done":1}'])
-    after.close()
-    last = again(place)
-    assert [line.body for line in last.scan().lines] == [*expected, b'{"done":1}']
-    last.close()
-
-
-def test_a_sync_with_nothing_new_costs_nothing(store):
-    store.rewrite([HEADER])
-    assert store.syncs == 0
-    size = store.append([b'{"event":1}'])
-    assert [store.sync(), store.sync()] == [size, size]
-    assert store.syncs == 1
-
-
-def test_appending_nothing_changes_nothing(store):
-    store.rewrite([HEADER])
-    store.append([b'{"event":1}'])
-    size = store.sync()
-    assert store.append([]) == size
-    store.append([b'{"event":2}'])
-    assert [line.body for line in store.scan().lines][-1] == b'{"event":2}'
-
-
-def test_a_rewrite_between_two_appends_keeps_only_what_it_is_given(place, store):
-    store.rewrite([HEADER])
-    store.append([b'{"event":%d}' % n for n in range(1000)])
-    store.rewrite([HEADER, b'{"event":999}'])
-    store.append([b'{"event":1000}'])
-    store.close()
-    after = again(place)
-    expected = [HEADER, b'{"event":999}', b'{"event":1000}']
-    assert [line.body for line in after.scan().lines] == expected
-    after.close()
 
 
 def test_a_rewrite_of_more_than_a_batch_reads_back(place, store):
@@ -366,16 +317,3 @@ print([m for m in ("asyncio", "rich", "pydantic", "watchfiles", "filelock") if m
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_locked_is_what_it_raises_in_memory_too():
-    disk = MemoryDisk()
-    first = memory_store(disk=disk)
-    first.lock(ME, 0)
-    waits = []
-    second = FilesStore(Path(disk.root), "Bot", disk, pause=waits.append)
-    with pytest.raises(Locked):
-        second.lock(ME, 0)
-    assert waits == []
-    first.close()
-    second.lock(ME, 0)
