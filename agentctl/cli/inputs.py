@@ -9,7 +9,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from agentctl.errors import UsageError
+from agentctl.errors import BadArguments, UsageError
 from agentctl.times import parse_duration
 
 
@@ -59,7 +59,14 @@ def read_arguments(value: str, *, objects: bool) -> bytes:
 
     from agentctl.ops.json_text import read_json
 
-    found = read_json(read_text(value))
+    try:
+        found = read_json(read_text(value))
+    except BadArguments as error:
+        hint = "write --args '[7]', @FILE, or - for stdin"
+        raise BadArguments(f"--args: {error.message}", hint=hint) from None
     if isinstance(found, list) or (objects and isinstance(found, dict)):
         return msgspec.json.encode(found)
+    if objects:
+        hint = """write --args '[7]' or --args '{"order_id": 7}'"""
+        raise UsageError("--args is neither a JSON list nor an object", hint=hint)
     raise UsageError("--args is no JSON list", hint="write --args '[7]'")

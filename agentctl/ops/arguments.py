@@ -102,8 +102,8 @@ def from_json(signature: CallSignature, text: str) -> Arguments:
         return _fitting(signature, [], values)
     if not isinstance(values, list):
         raise BadArguments(
-            "--args is neither a JSON list nor an object",
-            hint="""write --args '[7]' or --args '{"order_id": 7}'""",
+            "the arguments are neither a JSON list nor an object",
+            hint="""write them like [7], or {"order_id": 7}""",
         )
     return _fitting(signature, values, {})
 

@@ -19,5 +19,5 @@ def read_json(text: str) -> Any:
         return msgspec.json.decode(text.encode())
     except (ValueError, RecursionError) as error:  # lone surrogates, too
         raise BadArguments(
-            f"this is no JSON: {error}", hint="""write --args '[7]', @FILE, or - for stdin"""
+            f"this is no JSON: {error}", hint="""write it like [7], or {"order_id": 7}"""
         ) from None

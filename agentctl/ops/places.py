@@ -72,20 +72,25 @@ def choose_agents(place: Place, desk: Desk, agent: str | None) -> Sequence[tuple
         NotFound: nobody has this name; with the nearest.
         UsageError: it is no address.
     """
-    known = {*desk.agents(), *(place.project.agents if place.project else ())}
     if agent is None:
-        return [(name, Address(name)) for name in sorted(known)]
+        return [(name, Address(name)) for name in sorted(known_agents(place, desk))]
     address = Address.parse(agent)
-    check_known(address.agent, known)
+    check_known(place, desk, address.agent)
     return [(address.agent, address)]
 
 
-def check_known(agent: str, known: set[str]) -> None:
+def known_agents(place: Place, desk: Desk) -> set[str]:
+    """The agents that have a folder, and those that the project has."""
+    return {*desk.agents(), *(place.project.agents if place.project else ())}
+
+
+def check_known(place: Place, desk: Desk, agent: str) -> None:
     """Refuse an agent that nobody knows.
 
     Raises:
         NotFound: with the nearest names.
     """
+    known = known_agents(place, desk)
     if agent not in known:
         raise NotFound(
             f"there is no agent {agent!r} here", hint=nearest_hint(agent, known, "agents")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import cast
 
+from msgspec import UNSET, UnsetType
+
 from agentctl import hosting
 from agentctl.engines.port import Listener
 from agentctl.errors import NotFound
@@ -25,16 +27,15 @@ class Overrides:
     """Settings that the command line puts in the place of the project's.
 
     Attributes:
-        grace: with `grace_given`; None waits for running calls.
+        grace: None waits for running calls.
     """
 
-    grace: timedelta | None = None
-    grace_given: bool = False
+    grace: timedelta | UnsetType | None = UNSET
     concurrency: int | None = None
 
     def on(self, settings: AgentSettings) -> AgentSettings:
         """Apply them."""
-        if self.grace_given:
+        if not isinstance(self.grace, UnsetType):
             settings = replace(settings, grace=self.grace)
         if self.concurrency is not None:
             settings = replace(settings, concurrency=self.concurrency)

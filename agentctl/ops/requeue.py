@@ -13,6 +13,7 @@ from agentctl.engines.port import Desk, RequeueRequest
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address
 from agentctl.ops.changes import DropDocument, RequeuedEvent, RequeueDocument
+from agentctl.project.model import Project
 
 
 def event_number(text: str, agent: str) -> int:
@@ -46,7 +47,7 @@ def requeue(desk: Desk, request: RequeueRequest) -> tuple[RequeueDocument, Seque
     if request.args is not None and not request.fresh:
         raise UsageError(
             "other arguments need a fresh event: the recorded calls belong to the recorded ones",
-            hint="add --fresh; its finished calls may happen twice",
+            hint="ask for a fresh one; its finished calls may happen twice",
         )
     done = desk.requeue(request)
     events = (
@@ -55,6 +56,24 @@ def requeue(desk: Desk, request: RequeueRequest) -> tuple[RequeueDocument, Seque
     )
     twice = [f"{each.event}: {call}" for each in done for call in each.may_happen_twice]
     return RequeueDocument(tuple(events), dry_run=True if request.dry_run else UNSET), twice
+
+
+def check_arguments(desk: Desk, project: Project, request: RequeueRequest) -> None:
+    """Refuse arguments that the events' handlers don't take; needs the user's code.
+
+    Raises:
+        BadArguments: they don't fit.
+        NotFound: a handler is gone.
+        ProjectError: the code can't be loaded.
+    """
+    from agentctl.ops.arguments import from_json, handler_signature
+    from agentctl.project.loading import load_class
+
+    assert request.args is not None, "there is something to check"
+    for view in desk.set_aside(request.agent):
+        if not request.events or view.event.event in request.events:
+            cls = load_class(project, request.agent)
+            from_json(handler_signature(cls, view.handler), request.args.decode())
 
 
 def the_only_one(desk: Desk, request: RequeueRequest) -> tuple[int, bytes]:
@@ -90,6 +109,6 @@ def drop(desk: Desk, agent: str, event: int, reason: str) -> DropDocument:
         Locked: a program holds the folder.
     """
     if not reason.strip():
-        raise UsageError("dropping needs a reason", hint='say why: --reason "tested by hand"')
+        raise UsageError("dropping needs a reason", hint="say why; the audit log keeps it")
     desk.drop(agent, event, reason)
     return DropDocument(str(Address(agent, (), event)), reason)

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from agentctl.cli.failures import Failure, failure_of_end, users_traceback, write_failure
-from agentctl.cli.inputs import duration, lock_wait_s, read_text
+from agentctl.cli.inputs import duration, lock_wait_s, read_arguments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_project
 from agentctl.cli.programs import run_program
@@ -40,7 +40,7 @@ class Request:
     address: Address
     handler: str
     words: Sequence[str]
-    args: str | None
+    args: bytes | None
     timeout_s: float | None
     lock_wait_s: float
 
@@ -82,7 +82,7 @@ def parse(
         address,
         handler,
         words or (),
-        None if args is None else read_text(args),
+        None if args is None else read_arguments(args, objects=True),
         None if timeout is None else duration("--timeout", timeout).total_seconds(),
         lock_wait_s(lock_wait),
     )
@@ -99,7 +99,7 @@ def execute(request: Request, output: Output) -> int:
         given = (
             arguments.from_words(signature, request.words)
             if request.args is None
-            else arguments.from_json(signature, request.args)
+            else arguments.from_json(signature, request.args.decode())
         )
         asked = InvokeRequest(
             request.address.agent,

@@ -12,13 +12,12 @@ from agentctl.cli.editing import edit_json
 from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
-from agentctl.engines.port import Desk, RequeueRequest
+from agentctl.engines.port import RequeueRequest
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import documents, places
 from agentctl.ops.changes import RequeueDocument
-from agentctl.ops.requeue import event_number, requeue, the_only_one
-from agentctl.project.model import Project
+from agentctl.ops.requeue import check_arguments, event_number, requeue, the_only_one
 
 EXAMPLES = (
     ("agentctl requeue set-aside Bot", "put the only one back; finished calls are kept"),
@@ -67,10 +66,11 @@ def parse(
     check_agent_name(agent)
     if every and events:
         raise UsageError("--all and events don't go together", hint="leave one of them out")
-    if edit and not fresh:
+    if (edit or args is not None) and not fresh:
+        flag = "--edit" if edit else "--args"
         raise UsageError(
-            "--edit needs --fresh: the recorded calls belong to the recorded arguments",
-            hint=f"agentctl requeue set-aside {agent} --edit --fresh",
+            f"{flag} needs --fresh: the recorded calls belong to the recorded arguments",
+            hint="add --fresh; its finished calls may happen twice",
         )
     request = RequeueRequest(
         agent,
@@ -89,16 +89,14 @@ def execute(asked: Request, output: Output) -> int:
     place = find_place(output)
     desk = places.open_desk(place)
     request = asked.request
-    places.check_known(
-        request.agent, {*desk.agents(), *(place.project.agents if place.project else ())}
-    )
+    places.check_known(place, desk, request.agent)
     if asked.edit:
         number, args = the_only_one(desk, request)
         edited = edit_json(request.args or args, output.environ)
         request = structs.replace(request, events=(number,), args=edited)
     if request.args is not None and request.fresh and place.project is not None:
         with output.users_code():
-            _check_arguments(request, place.project, desk)
+            check_arguments(desk, place.project, request)
     document, twice = requeue(desk, request)
     if output.options.json:
         output.document(documents.encode(document))
@@ -107,18 +105,6 @@ def execute(asked: Request, output: Output) -> int:
     for call in twice:
         output.note(f"finished before, may happen twice: {call}")
     return 0
-
-
-def _check_arguments(request: RequeueRequest, project: Project, desk: Desk) -> None:
-    """Refuse arguments that the events' handlers don't take; needs the user's code."""
-    from agentctl.ops.arguments import from_json, handler_signature
-    from agentctl.project.loading import load_class
-
-    assert request.args is not None, "there is something to check"
-    for view in desk.set_aside(request.agent):
-        if not request.events or view.event.event in request.events:
-            cls = load_class(project, request.agent)
-            from_json(handler_signature(cls, view.handler), request.args.decode())
 
 
 def _tell(document: RequeueDocument, request: RequeueRequest, output: Output) -> None:

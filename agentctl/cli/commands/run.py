@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import UNSET
 
 from agentctl.cli.failures import Failure, write_failure
 from agentctl.cli.inputs import duration, lock_wait_s
@@ -82,20 +84,22 @@ def parse(
     """
     if log_format not in (None, "text", "json"):
         raise UsageError(f"--log-format can't be {log_format!r}", hint="it is text or json")
-    no_limit = grace is not None and grace.strip().lower() == "none"
     return Request(
         agents=[check_agent_name(name) for name in agents or ()],
         until_idle_s=None
         if until_idle is None
         else duration("--until-idle", until_idle).total_seconds(),
         overrides=Overrides(
-            grace=None if grace is None or no_limit else duration("--grace", grace),
-            grace_given=grace is not None,
+            grace=UNSET if grace is None else _grace(grace),
             concurrency=concurrency,
         ),
         lock_wait_s=lock_wait_s(lock_wait),
         log_format=log_format,
     )
+
+
+def _grace(text: str) -> timedelta | None:
+    return None if text.strip().lower() == "none" else duration("--grace", text)
 
 
 def execute(request: Request, output: Output) -> int:

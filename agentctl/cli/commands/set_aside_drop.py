@@ -9,6 +9,7 @@ import typer
 
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
+from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import documents, places
 from agentctl.ops.requeue import drop, event_number
@@ -37,6 +38,8 @@ def parse(
 
     It never runs again. What it did is undone by nobody.
     """
+    if not reason.strip():
+        raise UsageError("dropping needs a reason", hint='say why: --reason "tested by hand"')
     return Request(check_agent_name(agent), event_number(event, agent), reason)
 
 
@@ -44,9 +47,7 @@ def execute(request: Request, output: Output) -> int:
     """Remove it."""
     place = find_place(output)
     desk = places.open_desk(place)
-    places.check_known(
-        request.agent, {*desk.agents(), *(place.project.agents if place.project else ())}
-    )
+    places.check_known(place, desk, request.agent)
     document = drop(desk, request.agent, request.event, request.reason)
     if output.options.json:
         output.document(documents.encode(document))

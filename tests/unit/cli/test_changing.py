@@ -50,6 +50,8 @@ def test_a_dry_run_only_tells(command: Any, desk: Any) -> None:
         (("Clerk#1",), "no event of Bot"),
         (("--fresh", "--args", '{"a":1}'), "JSON list"),
         (("--fresh", "--args", "[8"), "no JSON"),
+        (("--fresh", "--args", "[8"), "@FILE"),
+        (("--args", "[8]"), "hint: add --fresh"),
         (("--fresh", "--args", "@nowhere"), "@nowhere"),
         (("--lock-wait", "5"), "no duration"),
     ],
@@ -87,7 +89,9 @@ def test_arguments_can_be_edited(command: Any, desk: Any, code: None, tmp_path: 
 def test_a_drop_needs_a_reason_and_is_told(command: Any, desk: Any) -> None:
     desk.asides["Bot"] = [aside(1)]
     assert command("set-aside", "drop", "Bot", "1").code == 2
-    assert command("set-aside", "drop", "Bot", "1", "--reason", " ").code == 2
+    empty = command("set-aside", "drop", "Bot", "1", "--reason", " ")
+    assert empty.code == 2
+    assert 'hint: say why: --reason "' in empty.err
     assert desk.dropped == []
     ran = command("set-aside", "drop", "Bot", "1", "--reason", "a test")
     assert ran.out == "dropped Bot#1\n"
