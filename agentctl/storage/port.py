@@ -3,9 +3,8 @@
 A *body* is one record as JSON without the frame: `b'{"ok":"1-1","value":3}'`. The store adds what
 makes it safe on disk (checksum, `synced` marks) and takes it off again when it reads.
 
-Order of life: `lock()`, then `scan()`, perhaps `settle()`, then either `resume()` or `rewrite()`,
-then any number of `append()` and `sync()`, then `close()`. Before `resume` or `rewrite` nothing on
-disk is changed.
+Order of life: `lock()`, then `scan()`, perhaps `settle()`, then `rewrite()`, then any number of
+`append()` and `sync()`, then `close()`. Before `rewrite` nothing of the journal is changed.
 Every method but `sync` is called from one thread; `sync` may run in another thread while
 `append` goes on.
 
@@ -41,8 +40,7 @@ class Scan:
 
     Attributes:
         lines: every record that counts; to be walked through as often as need be.
-        cut: what is wrong with the tail that doesn't count, or None; `resume` and `rewrite`
-            remove it.
+        cut: what is wrong with the tail that doesn't count, or None; `rewrite` removes it.
         exists: False where there is no journal yet (or an empty one).
         end: bytes up to the end of the last line that counts.
     """
@@ -103,10 +101,6 @@ class Store(Protocol):
 
     def settle(self) -> None:
         """Make durable what `scan` read, changing nothing: it may only have been on record."""
-        ...
-
-    def resume(self, scan: Scan) -> None:
-        """Go on appending where `scan` ended; a tail that doesn't count is truncated and synced."""
         ...
 
     def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:

@@ -45,9 +45,6 @@ class VolatileStore:
     def settle(self) -> None:
         """Nothing was read."""
 
-    def resume(self, scan: Scan) -> None:
-        """Nothing to go on with."""
-
     def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Nothing to rewrite."""
 

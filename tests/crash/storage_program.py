@@ -44,19 +44,13 @@ def open_store(disk):
     return memory_store(disk=disk)
 
 
-def run(disk: FaultyDisk, promises: Promises, *, how: str = "rewrite", events: int = 10) -> None:
+def run(disk: FaultyDisk, promises: Promises, *, events: int = 10) -> None:
     """Start, recover, accept events, set one aside, compact, go on, stop."""
     store = open_store(disk)
     store.lock(ME, 0)
-    scan = store.scan()
-    found = [line.body for line in scan.lines]
+    found = [line.body for line in store.scan().lines]
     assert any(possible.allows(found) for possible in promises.journals), (found, promises)
-    if how == "rewrite" or not scan.exists:
-        rewrite(store, promises, found or [b'{"journal":1,"agent":"Bot","next":1}'], found)
-    else:
-        store.resume(scan)
-        # What was read counts as on record; durable is only what was promised before.
-        promises.journals = [Possible(found, max(p.durable for p in promises.journals))]
+    rewrite(store, promises, found or [b'{"journal":1,"agent":"Bot","next":1}'], found)
     assert store.read_set_aside() in promises.set_aside
     promises.set_aside = [store.read_set_aside()]
     tail = list(store.audit_tail(1000))

@@ -19,18 +19,18 @@ from storage_program import ME, Promises, open_store, run
 KEEP = (0, 1, 30)
 
 
-def changes_of(disk=None, promises=None, how="rewrite"):
+def changes_of(disk=None, promises=None):
     counting = FaultyDisk(None if disk is None else disk.after_kill())
-    run(counting, copy.deepcopy(promises or Promises()), how=how)
+    run(counting, copy.deepcopy(promises or Promises()))
     return counting.changes
 
 
-def crash(at, *, disk=None, promises=None, how="rewrite", keep=0):
+def crash(at, *, disk=None, promises=None, keep=0):
     """Run until the death at change `at`; return the dead disk and what was promised."""
     promises = copy.deepcopy(promises or Promises())
     faulty = FaultyDisk(disk, Fault(at, "die", keep=keep))
     with pytest.raises(SimulatedDeath):
-        run(faulty, promises, how=how)
+        run(faulty, promises)
     return faulty, promises
 
 
@@ -49,41 +49,36 @@ def test_the_matrix_covers_every_kind_of_change():
     assert counting.changes > 40
 
 
-@pytest.mark.parametrize("how", ["rewrite", "resume"])
-def test_killed_at_every_change_nothing_promised_is_lost(how):
+def test_killed_at_every_change_nothing_promised_is_lost():
     for at in range(1, changes_of() + 1):
         for keep in KEEP:
             dead, promises = crash(at, keep=keep)
-            run(FaultyDisk(dead.after_kill()), promises, how=how)
+            run(FaultyDisk(dead.after_kill()), promises)
 
 
-@pytest.mark.parametrize("how", ["rewrite", "resume"])
-def test_power_cut_at_every_change_nothing_promised_is_lost(how):
+def test_power_cut_at_every_change_nothing_promised_is_lost():
     for at in range(1, changes_of() + 1):
         dead, promises = crash(at, keep=at % 40)
         for seed in range(30):
             recovered = dead.after_power_cut(seed)
-            run(FaultyDisk(recovered), copy.deepcopy(promises), how=how)
+            run(FaultyDisk(recovered), copy.deepcopy(promises))
 
 
-@pytest.mark.parametrize("how", ["rewrite", "resume"])
-def test_crash_while_recovering_from_a_crash(how):
+def test_crash_while_recovering_from_a_crash():
     for first in range(1, changes_of() + 1, 7):
         dead, promises = crash(first, keep=first % 40)
         for lose in (MemoryDisk.after_kill, lambda disk: disk.after_power_cut(3)):
             disk = lose(dead.disk)
-            for second in range(1, changes_of(disk, promises, how) + 1, 2):
-                again, still = crash(
-                    second, disk=disk.after_kill(), promises=promises, how=how, keep=5
-                )
-                run(FaultyDisk(again.after_kill()), copy.deepcopy(still), how=how)
-                run(FaultyDisk(again.after_power_cut(second)), copy.deepcopy(still), how=how)
+            for second in range(1, changes_of(disk, promises) + 1, 2):
+                again, still = crash(second, disk=disk.after_kill(), promises=promises, keep=5)
+                run(FaultyDisk(again.after_kill()), copy.deepcopy(still))
+                run(FaultyDisk(again.after_power_cut(second)), copy.deepcopy(still))
 
 
 def test_crash_at_every_change_of_a_start_after_a_clean_stop():
     disk, promises = stopped_disk()
-    for at in range(1, changes_of(disk, promises, "resume") + 1):
-        dead, still = crash(at, disk=disk.after_kill(), promises=promises, how="resume")
+    for at in range(1, changes_of(disk, promises) + 1):
+        dead, still = crash(at, disk=disk.after_kill(), promises=promises)
         run(FaultyDisk(dead.after_kill()), copy.deepcopy(still))
         for seed in range(6):
             run(FaultyDisk(dead.after_power_cut(seed)), copy.deepcopy(still))
@@ -163,7 +158,6 @@ def test_after_a_failed_sync_every_further_change_is_refused():
         store.sync,
         lambda: store.append([b'{"event":2}']),
         lambda: store.rewrite([]),
-        lambda: store.resume(store.scan()),
         lambda: store.write_set_aside(b"x"),
         lambda: store.audit_append(["x"]),
         lambda: store.audit_tail(1),
@@ -206,22 +200,6 @@ def test_a_write_that_fails_half_way_is_the_last_one():
     assert scan.cut
 
 
-def test_r13_a_cut_tail_is_truncated_and_synced_before_anything_is_appended():
-    dead, _ = crash(30, keep=9)
-    disk = MemoryDisk()
-    journal = dead.after_kill().read_file("/memory/agents/Bot/journal")
-    disk.put_file("/memory/agents/Bot/journal", journal + b'{"eve')
-    faulty = FaultyDisk(disk)
-    store = open_store(faulty)
-    store.lock(ME, 0)
-    scan = store.scan()
-    before = len(faulty.log)
-    store.resume(scan)
-    store.append([b'{"again":1}'])
-    path = "/memory/agents/Bot/journal"
-    assert faulty.log[before:] == [f"truncate {path}", f"sync {path}", f"write {path}"]
-
-
 def test_a_cut_audit_tail_is_truncated_and_synced_before_anything_is_appended():
     disk = MemoryDisk()
     path = "/memory/agents/Bot/audit.log"
@@ -233,45 +211,3 @@ def test_a_cut_audit_tail_is_truncated_and_synced_before_anything_is_appended():
     assert store.audit_tail(5) == ["one", "two"]
     store.audit_append(["three"])
     assert faulty.log[before:] == [f"truncate {path}", f"sync {path}", f"write {path}"]
-
-
-def test_a_journal_begun_by_resume_survives_once_it_was_synced():
-    for seed in range(20):
-        disk = MemoryDisk()
-        store = open_store(disk)
-        store.lock(ME, 0)
-        store.resume(store.scan())
-        store.append([b'{"journal":1}'])
-        store.sync()
-        after = open_store(disk.after_power_cut(seed))
-        after.lock(ME, 0)
-        assert [line.body for line in after.scan().lines] == [b'{"journal":1}']
-
-
-def test_what_resume_has_read_counts_as_durable_only_after_the_first_sync():
-    disk, _ = stopped_disk()
-    faulty = FaultyDisk(disk.after_kill())
-    store = open_store(faulty)
-    store.lock(ME, 0)
-    store.resume(store.scan())
-    path = "/memory/agents/Bot/journal"
-    size = store.append([b'{"first":1}'])
-    assert b"synced" not in disk_lines(faulty, path)[-1]
-    assert store.sync() == size
-    assert store.syncs == 1
-    store.append([b'{"second":1}'])
-    assert b'"synced":%d,' % size in disk_lines(faulty, path)[-1]
-
-
-def disk_lines(faulty, path):
-    return faulty.after_kill().read_file(path).splitlines()
-
-
-def test_a_sync_right_after_resume_makes_durable_what_was_read():
-    disk, _ = stopped_disk()
-    store = open_store(disk.after_kill())
-    store.lock(ME, 0)
-    scan = store.scan()
-    store.resume(scan)
-    assert store.sync() == scan.end
-    assert store.syncs == 1

@@ -166,7 +166,7 @@ def test_p11_kill_9_frees_the_lock_at_once_and_the_next_program_starts(other, tm
 def test_p11_a_forked_child_neither_keeps_nor_frees_the_lock(other, tmp_path):
     process = other("""
         store.lock(me, 0)
-        store.resume(store.scan())
+        store.rewrite([], marked=False)
         hear, tell = os.pipe()
         child = os.fork()
         if child == 0:
@@ -199,7 +199,7 @@ def test_p11_a_spawned_child_neither_keeps_nor_frees_the_lock(other, tmp_path):
     process = other("""
         import subprocess
         store.lock(me, 0)
-        store.resume(store.scan())
+        store.rewrite([], marked=False)
         child = subprocess.Popen(["sleep", "100"], close_fds=False)
         print("ready", flush=True)
         print(child.pid, flush=True)
@@ -261,7 +261,7 @@ def test_kill_9_while_appending_and_syncing_loses_nothing_that_was_acknowledged(
     numbers = [int(line.body[9:-1]) for line in list(scan.lines)[1:]]
     assert numbers == list(range(numbers[0], numbers[-1] + 1))
     assert numbers[-1] >= told
-    store.resume(scan)
+    store.rewrite(line.body for line in scan.lines)
     store.append([b'{"event":-1}'])
     store.sync()
     assert list(store.scan().lines)[-1].body == b'{"event":-1}'

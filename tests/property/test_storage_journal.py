@@ -37,11 +37,7 @@ batches = st.lists(st.tuples(st.lists(records, min_size=1, max_size=4), st.boole
 def written(steps, *, rewritten=False):
     store = memory_store(disk=(disk := MemoryDisk()))
     store.lock(ME, 0)
-    scan = store.scan()
-    if rewritten:
-        store.rewrite([])
-    else:
-        store.resume(scan)
+    store.rewrite([], marked=rewritten)
     for bodies, synced in steps:
         store.append(bodies)
         if synced:
@@ -104,7 +100,7 @@ def test_arbitrary_bytes_are_a_journal_or_damage_and_nothing_else(content):
         disk, store, scan = scanned(content)
     except JournalDamaged:
         return
-    store.resume(scan)
+    store.rewrite(line.body for line in scan.lines)
     store.append([b'{"again":1}'])
     _, _, after = scanned(disk.read_file(PATH))
     assert [*scan.lines, *after.lines][-1].body == b'{"again":1}'

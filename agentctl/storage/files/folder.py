@@ -144,11 +144,6 @@ class FilesStore:
         self._need_lock()
         self._journal.settle()
 
-    def resume(self, scan: Scan) -> None:
-        """Go on appending where `scan` ended; a tail that doesn't count is truncated."""
-        self._need_lock()
-        self._journal.resume(scan)
-
     def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Replace the whole journal; all of it is durable when it returns."""
         self._need_lock()

@@ -1,4 +1,4 @@
-"""The journal's writer: append, sync, go on after a start, replace as a whole.
+"""The journal's writer: replace as a whole, append, sync.
 
 The invariant: what `sync` has reported durable is read back after any crash, and each line's mark
 tells the truth about what was durable when it was written. It never retries a failed write or
@@ -23,7 +23,7 @@ _BATCH: Final = 1 << 20
 
 
 class Journal:
-    """One journal, open for appending once `resume` or `rewrite` has been called."""
+    """One journal, open for appending once `rewrite` has been called."""
 
     def __init__(self, disk: Disk, folder: str, agent: str, fuse: Fuse) -> None:
         self._disk = disk
@@ -55,7 +55,6 @@ class Journal:
             verdict.lines.close()
             raise damaged_error(self._path, self._agent, verdict)
         self._scanned = verdict.lines
-        self._crc = verdict.crc
         return Scan(verdict.lines, verdict.cut, exists=verdict.end > 0, end=verdict.end)
 
     def settle(self) -> None:
@@ -74,32 +73,6 @@ class Journal:
             disk.sync_folder(self._folder)
         except OSError as error:
             raise self._fuse.blow("can't be synced", self._path, error) from error
-
-    def resume(self, scan: Scan) -> None:
-        """Go on where `scan` ended; nothing counts as durable until the first `sync`."""
-        self._fuse.check()
-        assert self._scanned is scan.lines, "resume takes the last scan"
-        disk = self._disk
-        try:
-            made = disk.kind(self._path) is None
-            self._close_file()
-            self._fd = disk.open(self._path, "append")
-            if made:
-                disk.sync_folder(self._folder)
-            if disk.size(self._fd) > scan.end:
-                # Crash here: the tail is still there, and the next start cuts it again.
-                disk.truncate(self._fd, scan.end)
-                # Synced before anything is appended: else a later line could become durable
-                # while bytes of the old tail still stand before it.
-                disk.sync(self._fd)
-            self._size = scan.end
-            if scan.end and disk.read_at(self._fd, 1, scan.end - 1) != b"\n":
-                # Crash here: the line end is there or isn't; the line counts in both cases.
-                write_all(disk, self._fd, b"\n")
-                self._size += 1
-        except OSError as error:
-            raise self._fuse.blow("can't be opened for writing", self._path, error) from error
-        self._durable = self._marked = 0
 
     def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Replace the whole journal by `bodies`, all of them durable when it returns."""
@@ -152,7 +125,7 @@ class Journal:
     def append(self, bodies: Sequence[bytes]) -> int:
         """Hand records to the operating system in one write; return the journal's size."""
         if self._fd < 0:
-            raise AssertionError("append before resume or rewrite, or after close")
+            raise AssertionError("append before rewrite, or after close")
         self._fuse.check()
         mark = None
         if bodies and self._durable > self._marked:
@@ -176,7 +149,7 @@ class Journal:
             if size == self._durable:
                 return size
             if self._fd < 0:
-                raise AssertionError("sync before resume or rewrite, or after close")
+                raise AssertionError("sync before rewrite, or after close")
             self.syncs += 1
             try:
                 # Crash here: what was appended since the last sync may be lost, torn or out of

@@ -114,7 +114,6 @@ class Verdict:
     Attributes:
         lines: the records before the first bad line.
         end: where the last good line ends; the line end itself may be missing.
-        crc: the checksum of the last good line.
         bad: the first bad line, or None.
         cut: what is wrong with a tail that doesn't count, or None.
         damage: what is wrong with data that was durable, or None.
@@ -123,7 +122,6 @@ class Verdict:
 
     lines: Lines
     end: int
-    crc: int
     bad: _Piece | None
     cut: str | None
     damage: str | None
@@ -135,7 +133,7 @@ def judge(disk: Disk, path: str) -> Verdict:
     try:
         file = _File(disk, path)
     except FileNotFoundError:
-        return Verdict(Lines(None, 0), 0, 0, None, None, None, None)
+        return Verdict(Lines(None, 0), 0, None, None, None, None)
     number, end, crc = 1, 0, 0
     previous = b""
     bad: _Piece | None = None
@@ -153,9 +151,9 @@ def judge(disk: Disk, path: str) -> Verdict:
     if bad is not None and bad.number == 1:
         _refuse_newer(path, bad.text)
     if bad is None:
-        return Verdict(lines, end, crc, None, None, None, file)
+        return Verdict(lines, end, None, None, None, file)
     cut, damage = _judge_tail(file, bad, crc, previous)
-    return Verdict(lines, end, crc, bad, cut, damage, file)
+    return Verdict(lines, end, bad, cut, damage, file)
 
 
 _HEADER: Final = re.compile(rb'\{"journal":([0-9]{1,9})[,}]')

@@ -27,12 +27,11 @@ def journal_of(batches, *, rewritten=False):
     """The bytes of a journal in which each batch was synced before the next was written."""
     store = memory_store(disk=(disk := MemoryDisk()))
     store.lock(ME, 0)
-    scan = store.scan()
     if rewritten:
         store.rewrite(batches[0])
         batches = batches[1:]
     else:
-        store.resume(scan)
+        store.rewrite([], marked=False)
     for batch in batches:
         store.append(batch)
         store.sync()
@@ -96,7 +95,7 @@ def test_a_rewritten_journal_ends_with_a_mark_that_is_no_record():
 def test_only_the_first_record_of_a_batch_bears_a_mark_and_only_a_new_one():
     store = memory_store(disk=(disk := MemoryDisk()))
     store.lock(ME, 0)
-    store.resume(store.scan())
+    store.rewrite([], marked=False)
     store.append([b'{"a":1}', b'{"a":2}'])
     store.append([b'{"a":3}'])
     size = store.sync()
@@ -118,7 +117,7 @@ def test_p2_a_last_record_cut_at_any_byte_costs_only_itself(last):
         expected = [*BODIES, last.encode()] if complete else BODIES
         assert [line.body for line in scan.lines] == expected
         assert (scan.cut is None) == (complete or size == start)
-        store.resume(scan)
+        store.rewrite(line.body for line in scan.lines)
         assert store.append([b'{"again":1}']) == len(disk.read_file(PATH))
         store.sync()
         assert store.append([b'{"again":2}']) == len(disk.read_file(PATH))
@@ -221,7 +220,7 @@ def test_p4_an_unsynced_batch_without_its_first_line_is_cut_and_the_journal_goes
     scan = store.scan()
     assert [line.body for line in scan.lines] == BODIES[:2]
     assert scan.cut.startswith("line 3 isn't a whole record; ")
-    store.resume(scan)
+    store.rewrite(line.body for line in scan.lines)
     store.append([b'{"again":1}'])
     store.close()
     assert bodies_in(disk.read_file(PATH)) == ([*BODIES[:2], b'{"again":1}'], None)
@@ -264,7 +263,7 @@ def test_a_file_in_which_nothing_was_ever_durable_is_no_journal_yet(content):
     scan = store.scan()
     assert (scan.exists, scan.end, list(scan.lines)) == (False, 0, [])
     assert (scan.cut is None) == (content == b"")
-    store.resume(scan)
+    store.rewrite(line.body for line in scan.lines)
     store.append(BODIES[:1])
     store.close()
     assert bodies_in(disk.read_file(PATH)) == (BODIES[:1], None)

@@ -77,7 +77,7 @@ def test_locks_that_the_platform_lacks_are_said_so():
 def test_syncing_after_close_is_a_bug():
     store = memory_store()
     store.lock(ME, 0)
-    store.resume(store.scan())
+    store.rewrite([], marked=False)
     store.append([b'{"journal":1}'])
     store.close()
     with pytest.raises(AssertionError, match="after close"):
@@ -134,10 +134,10 @@ def test_a_journal_that_cannot_be_opened_for_writing():
     faulty = FaultyDisk()
     store = memory_store(disk=faulty)
     store.lock(ME, 0)
-    scan = store.scan()
+    store.scan()
     faulty.fault = Fault(faulty.changes + 1, "fail", errno.EROFS)
-    with pytest.raises(DiskTrouble, match="journal can't be opened for writing: Read-only"):
-        store.resume(scan)
+    with pytest.raises(DiskTrouble, match="journal can't be rewritten: Read-only"):
+        store.rewrite([b'{"journal":1}'])
     store.close()
 
 
