@@ -129,7 +129,7 @@ class Rounds:
 
     def check(self) -> None:
         """Hold what is left to every promise."""
-        check_folder(self.folder, self.settled)
+        check_folder(self.folder, self.settled, dropped=frozenset())
 
 
 Settled = tuple[int, set[str]]
@@ -142,11 +142,13 @@ def settled_now(folder: Path) -> Settled:
     return len(words_of(folder / "ledger")), seen.settled
 
 
-def check_folder(folder: Path, settled: list[Settled]) -> None:
+def check_folder(folder: Path, settled: list[Settled], *, dropped: frozenset[int]) -> None:
     """Hold a folder to every promise, once all of it came to its end."""
     audit = audit_of((folder / "agents/Bot/audit.log").read_bytes())
     check_calls(words_of(folder / "ledger"), settled)
     check_events(words_of(folder / "told"), audit)
+    found = {event for _, verb, event in audit if verb == "dropped"}
+    assert found == dropped, f"dropped: {found}, wanted: {dropped}"
     seen = Seen((folder / "agents/Bot/journal").read_bytes())
     assert not seen.open, f"still open: {seen.open}"
     assert not seen.asides

@@ -267,7 +267,11 @@ def only_once(act: Any) -> Any:
 
 
 def drop(number: int) -> Any:
-    return desk(lambda life: life.desk().drop(life.agent, number, "no longer wanted"))
+    def act(life: Life) -> None:
+        life.world.unwanted.add(number)
+        life.desk().drop(life.agent, number, "no longer wanted")
+
+    return desk(act)
 
 
 def resting(agent: str, *, aside: bool | None = False) -> Any:

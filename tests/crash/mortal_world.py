@@ -39,6 +39,7 @@ class World:
         acknowledged: events that somebody heard of.
         told: events whose end somebody heard of.
         on_record: what more must hold, as long as the power doesn't go before it is durable.
+        unwanted: set-aside events that a person drops.
         amounts: what an event was asked to add, by number; for the fold of the state.
         journals: each journal as a start found it; the audit log comes of them.
         step: how many steps of the scenario are done.
@@ -52,6 +53,7 @@ class World:
     acknowledged: set[int] = field(default_factory=set)
     told: set[int] = field(default_factory=set)
     nonces: dict[str, str] = field(default_factory=dict)
+    unwanted: set[int] = field(default_factory=set)
     amounts: dict[int, tuple[str, int]] = field(default_factory=dict)
     journals: list[Seen] = field(default_factory=list)
     on_record: Kept = field(default_factory=Kept)
@@ -157,6 +159,8 @@ def check_rest(world: World, disk: MemoryDisk, agent: str, *, aside: bool | None
     audit = audit_of(read(disk, agent, "audit.log"))
     check_set_aside(world, seen, read(disk, agent, "set-aside"))
     ends = [event for _, verb, event in audit if verb in ("completed", "failed", "dropped")]
+    if lost := {event for _, verb, event in audit if verb == "dropped"} - world.unwanted:
+        world.breaks(f"dropped, and nobody asked for it: {lost}")
     gone = {event for _, verb, event in audit if verb == "requeued"}
     for number in sorted(world.acknowledged):
         there = ends.count(number) + (number in seen.asides)
