@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import sysconfig
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
@@ -28,6 +25,7 @@ from agentctl.errors import (
     UnknownOutcome,
     WouldDeadlock,
 )
+from agentctl.frames import is_users, short_path
 from agentctl.names import Address
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.sdk.agent import Agent
@@ -46,10 +44,6 @@ _OWN_ERRORS: Final = (
     WouldDeadlock,
 )
 _DELIVERED: Final = "__agentctl_delivered__"
-_OURS: Final = f"{Path(__file__).parents[2]}{os.sep}"
-_PYTHONS: Final = tuple(
-    f"{path}{os.sep}" for path in (sysconfig.get_path("stdlib"), f"{sys.prefix}/lib") if path
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,17 +289,6 @@ def handler_line() -> str | None:
             return clean(f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}")
         frame = frame.f_back
     return None
-
-
-def is_users(filename: str) -> bool:
-    """Whether a file is the user's own code: not ours, not Python's."""
-    return not filename.startswith((_OURS, *_PYTHONS, "<"))
-
-
-def short_path(filename: str) -> str:
-    """A file's path as seen from the working folder, where it lies in it."""
-    relative = os.path.relpath(filename)
-    return filename if relative.startswith("..") else relative
 
 
 def as_value(outcome_raw: bytes, handler: HandlerSpec) -> Any:
