@@ -81,12 +81,7 @@ def unexpected(error: BaseException) -> Failure:
 def failure_of_end(end: Ended) -> Failure:
     """Make the three lines of an event that didn't complete."""
     event = str(end.event)
-    agent, number = end.event.agent, end.event.event
-    if end.status == "set_aside":
-        code, what = 4, f"{event} is set aside"
-        detail = end.text or "it was started too often without a new result"
-        hint = f"put it back with: agentctl requeue set-aside {agent} {number}"
-    elif end.status == "stuck" and end.divergence:
+    if end.status == "stuck" and end.divergence:
         code, what, detail = 6, f"{event} is stuck: it diverged from what is on record", end.text
         hint = "take the change back, and start again: agentctl help again"
     elif end.status == "stuck":
@@ -94,7 +89,7 @@ def failure_of_end(end: Ended) -> Failure:
         detail = f"{end.text} ({end.line})" if end.line else end.text
         hint = (
             "mend the code; the event runs again at the next start, with its recorded calls: "
-            f"agentctl run {agent}"
+            f"agentctl run {end.event.agent}"
         )
     else:
         code, what = 1, f"{event} failed"

@@ -25,6 +25,7 @@ TAKES_VALUE: Final = frozenset(
         *("-n", "--number"),
     ]
 )
+# -y is taken and means nothing: no command asks anything yet, and scripts may answer beforehand.
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")
 _VERBOSE: Final = {"2": 2, "3": 3}
 _YES: Final = frozenset({"1", "true", "yes", "on"})
@@ -41,7 +42,6 @@ class GlobalOptions:
     color: str = "auto"
     quiet: bool = False
     verbose: int = 0
-    yes: bool = False
     help: bool = False
     version: bool = False
 
@@ -92,7 +92,6 @@ def _take(options: GlobalOptions, word: str, words: Iterator[str]) -> GlobalOpti
             options,
             quiet=options.quiet or "q" in word,
             verbose=options.verbose + word.count("v"),
-            yes=options.yes or "y" in word,
             help=options.help or "h" in word,
         )
     if word.startswith("-C") and word[2:3] not in ("", "="):
@@ -112,12 +111,12 @@ _FLAGS: Final[Mapping[str, Callable[[GlobalOptions], GlobalOptions]]] = {
     "--json": lambda options: replace(options, format="json"),
     "--quiet": lambda options: replace(options, quiet=True),
     "--verbose": lambda options: replace(options, verbose=options.verbose + 1),
-    "--yes": lambda options: replace(options, yes=True),
+    "--yes": lambda options: options,
     "--help": lambda options: replace(options, help=True),
     "--version": lambda options: replace(options, version=True),
 }
 
-GLOBAL_FLAGS: Final = tuple(sorted({*_VALUED, *_FLAGS} - {"-C"}))
+GLOBAL_FLAGS: Final = tuple(sorted({*_VALUED, *_FLAGS} - {"-C", "--yes"}))
 
 
 def _no_value(name: str) -> str:
@@ -151,7 +150,6 @@ def _from_environment(environ: Mapping[str, str]) -> GlobalOptions:
         color=_one_of("AGENTCTL_COLOR", environ.get("AGENTCTL_COLOR") or "auto", COLORS),
         quiet=_truth(environ, "AGENTCTL_QUIET"),
         verbose=int(_truth(environ, "AGENTCTL_VERBOSE")) if verbose is None else verbose,
-        yes=_truth(environ, "AGENTCTL_YES"),
     )
 
 

@@ -72,8 +72,6 @@ class Teller:
         elif end.status == "failed":
             said = ": ".join(part for part in (end.type, end.text) if part)
             _say(logging.WARNING, f"{event} failed: {said}", event)
-        elif end.status == "set_aside":
-            _say(logging.WARNING, _aside(event), event)
         else:
             where = f" ({end.line})" if end.line else ""
             next_step = "take the change back" if end.divergence else "mend the code"

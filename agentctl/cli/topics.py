@@ -117,7 +117,6 @@ flag wins.
   --color WHEN           auto, always or never; NO_COLOR counts
   -q, --quiet            no notes on stderr, only errors
   -v, --verbose          say more; -vv shows tracebacks of agentctl's own
-  -y, --yes              answer yes to what a command asks
   -h, --help             help on the command
   --version              the version
 """

@@ -14,10 +14,12 @@ from typing import cast
 from msgspec import UNSET, UnsetType
 
 from agentctl import hosting
+from agentctl.engines.local.binding import check_denied
 from agentctl.engines.port import Listener
-from agentctl.errors import NotFound
+from agentctl.errors import NotFound, UsageError
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
+from agentctl.sdk.agent import spec_of
 from agentctl.sdk.capability import Capability
 from agentctl.sdk.settings import AgentSettings
 
@@ -47,7 +49,7 @@ def load_agents(project: Project, names: Sequence[str]) -> Sequence[LoadedAgent]
 
     Raises:
         NotFound: there is no such agent, or none at all.
-        ProjectError: the code of one can't be loaded.
+        ProjectError: the code of one can't be loaded, or lacks a call that is denied.
     """
     if not names and not project.agents:
         raise NotFound(
@@ -57,7 +59,20 @@ def load_agents(project: Project, names: Sequence[str]) -> Sequence[LoadedAgent]
     for name in names:
         project.agent(name)
     wanted = dict.fromkeys(names) if names else project.agents
-    return [load_agent(project, name) for name in wanted]
+    loaded = [load_agent(project, name) for name in wanted]
+    for one in loaded:
+        _check_denied(project, one)
+    return loaded
+
+
+def _check_denied(project: Project, agent: LoadedAgent) -> None:
+    spec = spec_of(agent.cls)
+    for call in agent.deny:
+        try:
+            check_denied(spec, call)
+        except UsageError as error:
+            key = ("agents", spec.name, "deny", call)
+            raise project.file.error(key, error.message, hint=error.hint) from None
 
 
 def make_program(

@@ -25,11 +25,10 @@ class Answer:
 
     Attributes:
         ended: with `how == "ended"`.
-        event: None if it was stopped before it was accepted.
     """
 
     how: How
-    event: Address | None
+    event: Address
     ended: Ended | None = None
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.errors import AgentctlError, ProjectError
 from agentctl.frames import is_users
-from agentctl.project.model import AgentConfig, Project
-from agentctl.project.toml_file import nearest
+from agentctl.nearest import nearest_hint
+from agentctl.project.model import Project
 from agentctl.project.toml_lines import KeyPath
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def load_agent(project: Project, name: str) -> LoadedAgent:
             raise project.file.error(
                 (*where, field),
                 f"the class {cls.__name__} has no capability {field}",
-                hint=nearest(field, fields),
+                hint=nearest_hint(field, fields, "capabilities"),
             )
     for field, kind in fields.items():
         if field not in config.capabilities:
@@ -71,7 +71,6 @@ def load_agent(project: Project, name: str) -> LoadedAgent:
                 f"the key is missing: {cls.__name__}.{field} needs a {kind.__name__}",
                 hint=f'name its implementation: {field} = "module:Class"',
             )
-    _check_deny(project, config, fields)
     made = {field: _make(project, (*where, field), fields[field]) for field in fields}
     return LoadedAgent(cls, made, replace(_carried(project, cls), **config.settings), config.deny)
 
@@ -121,22 +120,6 @@ def _capability_types(cls: type[Agent]) -> dict[str, type]:
     return {name: field.type for name, field in spec_of(cls).capabilities.items()}
 
 
-def _check_deny(project: Project, config: AgentConfig, fields: Mapping[str, type]) -> None:
-    for call in config.deny:
-        capability, _, method = call.partition(".")
-        key = ("agents", config.name, "deny", call)
-        if capability not in fields:
-            raise project.file.error(
-                key, f"there is no capability {capability}", hint=nearest(capability, fields)
-            )
-        kind = fields[capability]
-        methods = [each for each in dir(kind) if not each.startswith("_")]
-        if method not in methods:
-            raise project.file.error(
-                key, f"{kind.__name__} has no method {method}", hint=nearest(method, methods)
-            )
-
-
 def _make(project: Project, key: KeyPath, kind: type) -> object:
     reference = project.agents[key[1]].capabilities[key[-1]].use
     cls = _import_class(project, key, reference)
@@ -184,7 +167,7 @@ def _import_class(project: Project, key: KeyPath, reference: str) -> type:
         raise project.file.error(
             key,
             f"the module {module_name} has no class {class_name}",
-            hint=nearest(class_name, [name for name in names if not name.startswith("_")]),
+            hint=nearest_hint(class_name, [n for n in names if not n.startswith("_")], "classes"),
         )
     if not isinstance(found, type):
         raise project.file.error(
@@ -224,7 +207,7 @@ def _no_module(project: Project, key: KeyPath, name: str) -> ProjectError:
     return project.file.error(
         key,
         f"there is no module {name}: expected {relative}.py in {project.folder}",
-        hint=nearest(name, near[:50]),
+        hint=nearest_hint(name, near[:50], "modules"),
     )
 
 

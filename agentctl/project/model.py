@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agentctl.errors import NotFound
-from agentctl.project.toml_file import TomlFile, nearest
+from agentctl.nearest import nearest_hint
+from agentctl.project.toml_file import TomlFile
 
 
 @dataclass(frozen=True)
@@ -67,5 +68,6 @@ class Project:
             return self.agents[name]
         except KeyError:
             raise NotFound(
-                f"{self.file.path} has no agent {name!r}", hint=nearest(name, self.agents)
+                f"{self.file.path} has no agent {name!r}",
+                hint=nearest_hint(name, self.agents, "agents"),
             ) from None

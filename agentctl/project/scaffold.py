@@ -27,7 +27,7 @@ from typing import Final
 
 from agentctl.errors import Conflict, DiskTrouble, NotFound, UsageError
 from agentctl.names import check_agent_name
-from agentctl.project.toml_file import nearest
+from agentctl.nearest import nearest_hint
 
 DEFAULT_TEMPLATE: Final = "refund"
 _ABOUT_FILE: Final = "template.toml"
@@ -151,7 +151,8 @@ def _find_template(name: str, known: list[Template]) -> Template:
         if template.name == name:
             return template
     raise NotFound(
-        f"there is no template {name!r}", hint=nearest(name, [each.name for each in known])
+        f"there is no template {name!r}",
+        hint=nearest_hint(name, [each.name for each in known], "templates"),
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentctl.errors import ProjectError
+from agentctl.nearest import nearest_hint
 from agentctl.project.toml_lines import KeyPath, find_lines
 
 MAX_BYTES: Final = 128 * 1024
@@ -98,7 +99,7 @@ class Table:
                 continue
             if key in later:
                 raise self.error(key, _LATER, hint="take the key out; nothing would act on it")
-            raise self.error(key, "there is no such key", hint=nearest(key, known))
+            raise self.error(key, "there is no such key", hint=nearest_hint(key, known, "keys"))
 
     def text(self, key: str) -> str | None:
         """Return a text that isn't empty, or None without the key."""
@@ -185,12 +186,3 @@ def describe(value: object) -> str:
             return "an array"
         case _:
             return "a date or time"
-
-
-def nearest(name: str, known: Collection[str]) -> str:
-    """Make the hint for an unknown name: the nearest known one, and all of them."""
-    import difflib
-
-    listed = ", ".join(sorted(known)) or "none"
-    close = difflib.get_close_matches(name[:200], list(known), n=1)
-    return f"did you mean {close[0]}? known here: {listed}" if close else f"known here: {listed}"

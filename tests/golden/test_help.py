@@ -70,7 +70,7 @@ def test_help_names_nothing_that_is_not_built(name: str) -> None:
     text = shown(pages()[name])
     assert [word for word in LATER if word in text] == []
     every = {"-h", "--help", "--json", "--format", "--project", "--root", "--color", "--quiet"}
-    every |= {"--verbose", "--yes", "--version"}
+    every |= {"--verbose", "--version"}
     for command in table.COMMANDS:
         module = __import__(command.module, fromlist=["parse"])
         from agentctl.cli.parsing import options_of, typer_command

@@ -17,12 +17,12 @@ PYTHON = Path(os.__file__).parent
 @pytest.mark.parametrize(
     ("filename", "users"),
     [
-        ("/home/ana/shop/bot.py", True),
+        ("/srv/shop/bot.py", True),
         ("bot.py", True),
         (str(PYTHON / "site-packages" / "shop" / "bot.py"), True),
         (str(PYTHON / "dist-packages" / "shop" / "bot.py"), True),
-        ("/home/ana/shop/.venv/lib/python3.11/site-packages/shop/bot.py", True),
-        ("/home/ana/lib/python3/bot.py", True),
+        ("/srv/shop/.venv/lib/python3.11/site-packages/shop/bot.py", True),
+        ("/srv/lib/python3/bot.py", True),
         (json.__file__, False),
         (os.__file__, False),
         (agentctl.__file__, False),

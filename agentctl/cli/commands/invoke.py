@@ -181,8 +181,7 @@ def _tell(end: Ended, output: Output) -> int:
 
 def _unanswered(answer: running.Answer, timeout_s: float | None, signals: StopSignals) -> Failure:
     event = str(answer.event)
-    agent = "" if answer.event is None else answer.event.agent
-    hint = f"what was finished is on record; go on with: agentctl run {agent}"
+    hint = f"what was finished is on record; go on with: agentctl run {answer.event.agent}"
     if answer.how == "timeout":
         why = f"--timeout passed ({timeout_s:g} s); it goes on at the next start"
         return Failure(124, f"{event} hasn't ended yet", why, hint, event, "running")

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from agentctl.engines.local.calls import BoundMethod
 from agentctl.errors import UsageError
+from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability, method_names, options_of
 from agentctl.sdk.fields import AgentSpec
@@ -62,14 +63,22 @@ def make_binding(
     for name, implementation in capabilities.items():
         _check_implementation(spec, name, implementation)
     for call in deny or {}:
-        field_name, _, method = call.partition(".")
-        one = spec.capabilities.get(field_name)
-        if one is None or method not in method_names(one.type):
-            raise UsageError(
-                f"{spec.name} has no call {call!r} to deny",
-                hint='write "<capability field>.<method>"',
-            )
+        check_denied(spec, call)
     return Binding(cls, dict(capabilities), settings or cls.settings, dict(deny or {}))
+
+
+def check_denied(spec: AgentSpec, call: str) -> None:
+    """Refuse to deny a call, `field.method`, that the agent can't make.
+
+    Raises:
+        UsageError: naming the nearest.
+    """
+    fields = spec.capabilities.items()
+    calls = [f"{name}.{method}" for name, one in fields for method in method_names(one.type)]
+    if call not in calls:
+        raise UsageError(
+            f"{spec.name} has no call {call!r} to deny", hint=nearest_hint(call, calls, "calls")
+        )
 
 
 def _check_names(spec: AgentSpec, capabilities: Mapping[str, Any]) -> None:

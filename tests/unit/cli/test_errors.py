@@ -91,7 +91,6 @@ def test_every_error_has_a_hint() -> None:
         ),
         (Ended(EVENT, "request", "stuck", text="KeyError: 'a'", line="bot.py:3"), 1, "(bot.py:3)"),
         (Ended(EVENT, "request", "stuck", text="another call", divergence=True), 6, "another call"),
-        (Ended(EVENT, "request", "set_aside"), 4, "agentctl requeue set-aside Bot 1"),
     ],
 )
 def test_each_end_has_its_code_and_its_way_on(end: Ended, code: int, said: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentctl.cli import table
-from agentctl.cli.options import TAKES_VALUE, hoist
+from agentctl.cli.options import TAKES_VALUE, GlobalOptions, hoist
 from agentctl.cli.parsing import options_of, typer_command
 from agentctl.errors import UsageError
 
@@ -50,8 +50,13 @@ def test_a_project_is_named_in_every_usual_way(words: list[str]) -> None:
 
 
 def test_short_flags_add_up() -> None:
-    options, _ = hoist(["run", "-vv", "-qy"], {})
-    assert (options.verbose, options.quiet, options.yes) == (2, True, True)
+    options, _ = hoist(["run", "-vv", "-q"], {})
+    assert (options.verbose, options.quiet) == (2, True)
+
+
+@pytest.mark.parametrize("flag", ["-y", "--yes"])
+def test_who_says_yes_beforehand_is_not_refused(flag: str) -> None:
+    assert hoist(["run", flag], {}) == (GlobalOptions(), ["run"])
 
 
 def test_a_flag_wins_over_its_variable() -> None:

@@ -107,8 +107,6 @@ def test_a_stuck_event_shows_the_users_frames(command: Any, engine: Any) -> None
 def test_each_other_end_has_its_code(command: Any, engine: Any) -> None:
     engine.ends = ends("stuck", text="another call", divergence=True)
     assert command("invoke", "Bot", "request", "7").code == 6
-    engine.ends = ends("set_aside")
-    assert command("invoke", "Bot", "request", "7").code == 4
 
 
 def test_a_timeout_gives_124_and_says_that_the_event_goes_on(command: Any, engine: Any) -> None:
@@ -183,7 +181,6 @@ def heard(engine: Any) -> None:
     listener.called("Bot-1-1", "Payments.refund")
     listener.ended(Ended(EVENT, "request", "completed"), heard=False)
     listener.ended(Ended(EVENT, "request", "failed", type="T", text="t"), heard=False)
-    listener.ended(Ended(EVENT, "request", "set_aside"), heard=False)
     logging.getLogger("shop").info("the user's own line")
 
 

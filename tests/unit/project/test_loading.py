@@ -112,22 +112,6 @@ def test_what_doesnt_fit_names_the_line_of_the_file_and_the_way_out(
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        ("payments.refnd", "Payments has no method refnd"),
-        ("payment.refund", "no capability payment"),
-    ],
-)
-def test_a_denied_call_that_doesnt_exist_is_refused(shop: Folder, call: str, says: str) -> None:
-    toml = (shop.path / "kavach.toml").read_text()
-    shop.write("kavach.toml", f'{toml}[agents.Bot.deny]\n"{call}" = "audit"\n')
-    error = refusal(shop)
-    assert ":10: " in error.message
-    assert says in error.message
-    assert "did you mean" in str(error.hint)
-
-
-@pytest.mark.parametrize(
     ("file", "line", "new", "says", "raised"),
     [
         (
