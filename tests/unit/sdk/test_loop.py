@@ -88,10 +88,13 @@ def test_a_callback_counts_what_it_starts_in_the_handler_s_own_branch():
 def test_importing_agentctl_changes_nothing_of_asyncio_and_running_agents_does():
     code = """
 import asyncio, threading
-before = (asyncio.tasks._GatheringFuture.__hash__, threading._start_new_thread)
+def patched():
+    hashing = asyncio.tasks._GatheringFuture.__hash__
+    return hashing, vars(threading).get("_start_new_thread")
+before = patched()
 from agentctl import Agent, bind
 from agentctl.testing import Durable
-assert before == (asyncio.tasks._GatheringFuture.__hash__, threading._start_new_thread)
+assert before == patched()
 class Bot(Agent): pass
 async def main():
     async with Durable().host(bind(Bot)):
@@ -99,7 +102,7 @@ async def main():
         assert hash(one) == object.__hash__(one), "a gather outside of handlers hashes as ever"
         await one
 asyncio.run(main())
-print(before[0] is asyncio.tasks._GatheringFuture.__hash__)
+print(before[0] is patched()[0])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("False\n", "")
