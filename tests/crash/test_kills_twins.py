@@ -121,7 +121,10 @@ def test_killed_at_work(folder, kind, number):
     ],
 )
 def test_killed_in_the_start_after_a_kill(folder, kind, number):
-    folder.die("1,2,3", "deed", 9)
+    if kind == "sync journal":  # what is found is settled where an audit line is missing
+        folder.die("1,2,3", "synced journal.new", 2)
+    else:
+        folder.die("1,2,3", "deed", 9)
     folder.die("", kind, number)
     folder.run()
     folder.check()
