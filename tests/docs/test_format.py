@@ -129,10 +129,14 @@ class World(Capability):
         return number
 
 
+class Death(BaseException):
+    """The program is gone. (A `SystemExit` would also end the test's own event loop.)"""
+
+
 class Dying(World):
     async def do(self, number: int) -> int:
         if number == 2:
-            raise SystemExit("the power is gone")
+            raise Death
         return number
 
 
@@ -157,7 +161,7 @@ def durable() -> Durable:
 def cut_off(durable: Durable) -> bytes:
     """The journal of a program that ended one event, and died within the second one's last call."""
     assert durable.run(Worker, "work", world=World()) == 3
-    with pytest.raises(SystemExit):
+    with pytest.raises(Death):
         durable.run(Worker, "work", world=Dying())
     return durable.journals["Worker"]
 
@@ -182,7 +186,7 @@ def test_the_reader_finds_nothing_open_once_it_was_finished(
 
 def test_the_reader_follows_a_set_aside(cut_off: bytes, durable: Durable) -> None:
     for _ in range(3):
-        with pytest.raises(SystemExit):
+        with pytest.raises(Death):
             durable.recover(Worker, world=Dying())
         durable.disk = durable.disk.after_kill()
     durable.recover(Worker, world=Dying())
