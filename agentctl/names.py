@@ -119,6 +119,15 @@ def _literals(text: str) -> tuple[str | int, ...]:
     return values
 
 
+def is_utf8(text: str) -> bool:
+    """Whether a file can hold the text: it has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def identity_text(value: str | int) -> str:
     """Write a plain identity value as text; booleans as JSON has them."""
     if isinstance(value, bool):

@@ -69,6 +69,12 @@ class SetAsideEvent:
                 done.append(names.get(record[kind], record[kind]))
         return done
 
+    @property
+    def outcomes(self) -> set[str]:
+        """The keys of its calls and waits that have an outcome."""
+        lines = ((kind_of(line), line) for line in self.lines[1:])
+        return {msgspec.json.decode(line)[kind] for kind, line in lines if kind in _DELIVERIES}
+
     def edited(self, aside: AsideRecord) -> bool:
         """Whether a person changed the event's own line."""
         return bool(aside.line) and _line_digest(self.lines[0]) != aside.line

@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec import Raw, UnsetType
 
 from agentctl.errors import BadAgentClass, BadArguments, NotRecordable, UsageError
-from agentctl.names import check_agent_name, identity_text
+from agentctl.names import check_agent_name, identity_text, is_utf8
 from agentctl.sdk.capability import Capability, Uses
 from agentctl.sdk.handlers import Handler, Query
 from agentctl.sdk.planned import not_yet
@@ -44,6 +44,8 @@ class IdentityField:
                 f"the identity {self.name!r} is a {self.type.__name__}, not {value!r}",
                 hint=f"give a {self.type.__name__}",
             )
+        if isinstance(value, str) and not is_utf8(value):
+            raise UsageError(f"the identity {self.name!r} has characters that UTF-8 can't hold")
         if isinstance(value, enum.Enum):
             return identity_text(value.value)
         return identity_text(value) if isinstance(value, str | int) else str(value)

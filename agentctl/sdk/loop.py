@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 from agentctl.errors import Dropped, UsageError
 from agentctl.sdk.branch import Branch
 from agentctl.sdk.execution import Execution, Failure, Outcome, Result, TimerOp
-from agentctl.sdk.forbidden import ForbiddenLoop
+from agentctl.sdk.forbidden import ForbiddenLoop, refuse
 from agentctl.times import SECOND_US
 
 T = TypeVar("T")
@@ -77,6 +77,7 @@ class HandlerLoop(ForbiddenLoop):
         self._timers: dict[str, HandlerTimer] = {}
         self._root_branch = Branch("")
         self._created = 0
+        self._fed = False
         self.unawaited: dict[int, tuple[str, str, int]] = {}
 
     # -- what asyncio's own code asks of a loop
@@ -101,7 +102,11 @@ class HandlerLoop(ForbiddenLoop):
         context: contextvars.Context | None = None,
     ) -> asyncio.Handle:
         handle = asyncio.Handle(callback, args, self, context)
-        self._ready.append(handle)
+        if self.in_turn or self._fed:
+            self._ready.append(handle)
+        elif not self.closed:
+            # A lock or an event that two handlers share: no record says when it woke this one.
+            raise refuse("wake another event", "what events share belongs into their state")
         return handle
 
     def call_later(  # type: ignore[override]
@@ -239,7 +244,9 @@ class HandlerLoop(ForbiddenLoop):
     def start(self, coro: Coroutine[Any, Any, Any]) -> None:
         """Make the handler's first task; `turn()` then runs it."""
         assert self.root is None
+        self._fed = True
         self.root = contextvars.Context().run(self.create_task, coro, name="handler")
+        self._fed = False
 
     def deliver(self, path: str, outcome: Outcome, at_us: int) -> None:
         """Hand the handler one outcome; the next `turn()` lets it take it in."""
@@ -252,11 +259,20 @@ class HandlerLoop(ForbiddenLoop):
         future = self._waiting.pop(path)
         if future.done():
             return
+        self._fed = True
         if isinstance(outcome, Result):
             future.set_result(outcome.value)
         else:
             assert isinstance(outcome, Failure)
             future.set_exception(outcome.error)
+        self._fed = False
+
+    def cancel_unfinished(self) -> None:
+        """Cancel the branches that still run; the next `turn()` lets them clean up."""
+        self._fed = True
+        for task in self.unfinished:
+            task.cancel()
+        self._fed = False
 
     def turn(self) -> None:
         """Run until nothing is ready.

@@ -109,6 +109,11 @@ class FaultyDisk:
         self._alive()
         return self.disk.size(fd)
 
+    def is_at(self, fd: int, path: str) -> bool:
+        """Whether the open file is still the one of that name."""
+        self._alive()
+        return self.disk.is_at(fd, path)
+
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file to `size` bytes."""
         self._change(f"truncate {self._paths[fd]}")

@@ -171,6 +171,10 @@ class MemoryDisk:
         """The file's length in bytes."""
         return len(self._open[fd].seen)
 
+    def is_at(self, fd: int, path: str) -> bool:
+        """Whether the open file is still the one of that name."""
+        return self._seen.get(path) is self._open[fd]
+
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file to `size` bytes."""
         file = self._open[fd]

@@ -155,6 +155,13 @@ def _as_fresh(agent: str, event: SetAsideEvent, number: int, aside: AsideRecord)
 
 
 def _refuse_edited(event: SetAsideEvent, history: JournalHistory) -> None:
+    gone = sorted(history.asides[event.number].times.keys() - event.outcomes)
+    if gone:
+        raise UsageError(
+            f"the outcomes of {', '.join(gone)} were taken out of set-aside: "
+            "what was done would be done again",
+            hint="put the lines back; or requeue it as a new event: --fresh",
+        )
     if event.edited(history.asides[event.number]):
         raise UsageError(
             f"the line of event {event.number} in set-aside was edited: "

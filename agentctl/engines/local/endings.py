@@ -135,7 +135,14 @@ def mark_delivered(error: Exception, raised: BaseException | None) -> None:
 
 
 def of_loop(finished: Finished, loop: HandlerLoop) -> End:
-    """The end of a handler, as its task came out."""
+    """The end of a handler, as its task came out; one that can't be told is its own bug."""
+    try:
+        return _of_loop(finished, loop)
+    except Exception as error:  # noqa: BLE001 - whatever the author's own error does when asked
+        return bug(finished, RuntimeError(f"its end can't be told: {type(error).__name__}"))
+
+
+def _of_loop(finished: Finished, loop: HandlerLoop) -> End:
     root = loop.root
     assert root is not None
     if root.cancelled():

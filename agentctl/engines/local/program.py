@@ -8,18 +8,33 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
+import os
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from agentctl.core.suspicion import EventId
 from agentctl.engines.local.timers import Timer, Timers
 from agentctl.engines.port import Listener
 from agentctl.times import Clock
 
+log = logging.getLogger("agentctl")
+
 TURN_WAIT_S: Final = 60.0
 """How long new events and timers wait for a suspect that executes alone (R10)."""
+
+_CHILD_CODE: Final = 70
+
+
+def _end_child() -> NoReturn:
+    """End a forked child that came back into the engine: the events are its parent's (R11).
+
+    It may not even clean up: what it would close and write is the parent's, too.
+    """
+    log.critical("a child forked in a call came back into its parent's program; it ends here")
+    os._exit(_CHILD_CODE)  # noqa: TID251 - nothing of the parent's may be cleaned up
 
 
 class ProgramCore:
@@ -39,6 +54,7 @@ class ProgramCore:
         self.clock = clock
         self.listener = listener
         self.entropy = entropy
+        self.pid = os.getpid()
         self.loop = asyncio.get_running_loop()
         self.timers = Timers(clock, self.guard)
         self.counted: frozenset[EventId] = frozenset()
@@ -81,6 +97,8 @@ class ProgramCore:
 
     def guard(self, callback: Callable[..., None], *args: Any) -> None:
         """Run a callback of the engine; once something is broken, none runs any more."""
+        if self.pid != os.getpid():
+            _end_child()
         if self.dead is not None:
             return
         try:
@@ -99,8 +117,13 @@ class ProgramCore:
         """Run a capability's code in a task, which a stop waits for or cuts off."""
         task = self.loop.create_task(coro)
         self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        task.add_done_callback(self._task_over)
         return task
+
+    def _task_over(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waits was told: nobody else asks for it
 
     def die(self, error: BaseException) -> None:
         """Let nothing go on, and tell whoever waits."""

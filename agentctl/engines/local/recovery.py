@@ -13,8 +13,8 @@ from agentctl.core.audit import audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.compaction import compacted
 from agentctl.core.history import JournalHistory
-from agentctl.errors import FormatTooNew, JournalDamaged
-from agentctl.records import FORMAT, Header, decode_line
+from agentctl.errors import JournalDamaged
+from agentctl.records import FORMAT, Header, check_format, decode_line
 from agentctl.storage.port import Scan, Store
 
 
@@ -63,15 +63,26 @@ def fold(agent: str, path: str, scan: Scan, trail: AuditTrail | None = None) -> 
                 reason=str(error),
                 hint=f"read what is there with: agentctl inspect journal {agent}",
             ) from None
+    _check_whole(history, agent, path)
     return history
 
 
-def _check_header(header: Header, agent: str, path: str) -> None:
-    if header.journal > FORMAT:
-        raise FormatTooNew(
-            f"{path} has the format {header.journal}, and this version reads {FORMAT}",
-            hint="use the version of agentctl that wrote it, or a later one",
+def _check_whole(history: JournalHistory, agent: str, path: str) -> None:
+    """A rewritten journal got its name when all of it was durable: no crash cuts it short."""
+    kept = history.header.kept if history.header is not None else 0
+    if kept and history.records <= kept:
+        reason = f"the header says that {kept} records follow, and {history.records - 1} do"
+        raise JournalDamaged(
+            f"{path}, line {history.records + 1}: {reason}",
+            path=path,
+            line=history.records + 1,
+            reason=reason,
+            hint=f"read what is there with: agentctl inspect journal {agent}",
         )
+
+
+def _check_header(header: Header, agent: str, path: str) -> None:
+    check_format(path, header.journal)
     if header.agent != agent:
         raise ValueError(f"the journal is the agent {header.agent}'s, not {agent}'s")
 

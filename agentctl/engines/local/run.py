@@ -205,8 +205,7 @@ class EventRun:
             self.site.program.listener.warned(
                 f"{self.title} returned while branches were running, which are cancelled: {names}"
             )
-        for task in rest:
-            task.cancel()
+        self._loop.cancel_unfinished()
 
     @property
     def _root_done(self) -> bool:
@@ -325,8 +324,11 @@ class EventRun:
     async def _call(self, opened: OpenOp, run: CallRun) -> None:
         try:
             made = await run_call(run)
-        except asyncio.CancelledError:
-            return  # the call was dropped, and that is on record
+        except asyncio.CancelledError as error:
+            given_up = self._ledger.open.get(opened.op.path) is not opened
+            if given_up or self.is_over or self.site.program.stopping:
+                return
+            made = failed(error)  # somebody else cancelled it: the handler still waits
         except BaseException as error:
             self.site.program.die(error)
             if isinstance(error, SystemExit | KeyboardInterrupt):

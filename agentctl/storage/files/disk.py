@@ -64,6 +64,10 @@ class Disk(Protocol):
         """The file's length in bytes."""
         ...
 
+    def is_at(self, fd: int, path: str) -> bool:
+        """Whether the open file is still the one of that name."""
+        ...
+
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file to `size` bytes."""
         ...
@@ -136,6 +140,15 @@ class SystemDisk:
     def size(self, fd: int) -> int:
         """The file's length in bytes."""
         return os.fstat(fd).st_size
+
+    def is_at(self, fd: int, path: str) -> bool:
+        """Whether the open file is still the one of that name."""
+        try:
+            there = Path(path).stat()
+        except FileNotFoundError:
+            return False
+        here = os.fstat(fd)
+        return (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev)
 
     def truncate(self, fd: int, size: int) -> None:
         """Cut the file to `size` bytes."""

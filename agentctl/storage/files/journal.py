@@ -7,6 +7,7 @@ sync, and doesn't know what a record means.
 
 from __future__ import annotations
 
+import errno
 import threading
 from typing import TYPE_CHECKING, Final
 
@@ -155,8 +156,13 @@ class Journal:
                 # Crash here: what was appended since the last sync may be lost, torn or out of
                 # order. Nobody has been told of it.
                 self._disk.sync(self._fd)
+                # A file that was moved, replaced or deleted takes records, and no start reads them.
+                there = self._disk.is_at(self._fd, self._path)
             except OSError as error:
                 raise self._fuse.blow("can't be synced", self._path, error) from error
+            if not there:
+                gone = FileNotFoundError(errno.ENOENT, "it was moved, replaced or deleted")
+                raise self._fuse.blow("is no longer there", self._path, gone)
             self._durable = size
             return size
 

@@ -171,8 +171,10 @@ def _refuse_newer(path: str, text: bytes) -> None:
 def _judge_tail(
     file: _File, bad: _Piece, crc: int, previous: bytes
 ) -> tuple[str | None, str | None]:
-    proof = _proof(file, bad, crc, previous)
     wrong = _what_is_wrong(bad.text, crc)
+    if bad.number == 1:
+        return None, f"it {wrong}, and a journal gets its name with a whole header that is durable"
+    proof = _proof(file, bad, crc, previous)
     if proof is not None:
         return None, f"it {wrong}, and {proof}"
     size = file.size - bad.offset

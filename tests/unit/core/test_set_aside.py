@@ -235,3 +235,9 @@ def test_what_a_crash_cut_off_is_known_beside_what_the_file_shows(fold):
     history = fold(*BUSY).open[1]
     (event,) = parse(b"\n".join(plain_lines(history)), "set-aside")
     assert calls_under_way(event, aside_record(history, 9)) == ["Api.pay", "Api.kill"]
+
+
+def test_what_was_done_is_known_by_its_outcomes(fold):
+    history = fold(*BUSY).open[1]
+    (event,) = parse(b"\n".join(plain_lines(history)), "set-aside")
+    assert event.outcomes == set(aside_record(history, 9).times)

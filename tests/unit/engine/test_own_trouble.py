@@ -73,9 +73,8 @@ def test_a_stop_iteration_of_a_blocking_method_is_an_error_like_any_other(world)
 def test_r8_a_bug_whose_text_is_no_utf8_makes_the_event_stuck(world):
     with pytest.raises(Stuck, match="bad"):
         world.run(Bot, "surrogate", odd=Odd())
-    assert [one for one in world.records() if "bug" in one][0][
-        "text"
-    ] == r"ValueError: bad \udcff name"
+    bug = next(one for one in world.records() if "bug" in one)
+    assert bug["text"] == r"ValueError: bad \udcff name"
     assert world.run(Bot, "well", odd=Odd()) == "well"
 
 

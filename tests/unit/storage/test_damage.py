@@ -257,12 +257,19 @@ def test_a_suffix_without_a_record_is_no_line():
     assert cut
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 4096, b'{"journal":1,"ag', b"\n"])
-def test_a_file_in_which_nothing_was_ever_durable_is_no_journal_yet(content):
+@pytest.mark.parametrize("content", [b"\0" * 4096, b'{"journal":1,"ag', b"\n"])
+def test_a_file_without_a_whole_header_is_damaged_for_none_gets_its_name_without(content):
     disk, store = open_on(content)
+    with pytest.raises(JournalDamaged, match="whole header") as caught:
+        store.scan()
+    assert caught.value.line == 1
+    assert disk.read_file(PATH) == content
+
+
+def test_an_empty_file_is_no_journal_yet():
+    disk, store = open_on(b"")
     scan = store.scan()
-    assert (scan.exists, scan.end, list(scan.lines)) == (False, 0, [])
-    assert (scan.cut is None) == (content == b"")
+    assert (scan.exists, scan.end, list(scan.lines), scan.cut) == (False, 0, [], None)
     store.rewrite(line.body for line in scan.lines)
     store.append(BODIES[:1])
     store.close()
@@ -353,4 +360,5 @@ def test_a_journal_of_a_later_format_is_refused_as_such_not_as_damaged(line):
 
 
 def test_a_broken_first_line_of_this_format_is_no_later_format():
-    assert bodies_in(b'{"journal":1,"agent":"B')[0] == []
+    with pytest.raises(JournalDamaged):
+        bodies_in(b'{"journal":1,"agent":"B')

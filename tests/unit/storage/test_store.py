@@ -311,3 +311,25 @@ print([m for m in ("asyncio", "rich", "pydantic", "watchfiles", "filelock") if m
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_r14_a_journal_that_is_gone_under_the_program_takes_no_more_records(tmp_path, how):
+    store = FilesStore(tmp_path, "Bot")
+    store.lock(ME, 0)
+    store.scan()
+    store.rewrite([b'{"journal":1,"agent":"Bot","id":"ab","next":1}'])
+    store.append([b'{"event":1}'])
+    store.sync()
+    journal = tmp_path / "agents/Bot/journal"
+    if how == "replaced":
+        journal.rename(tmp_path / "elsewhere")
+        journal.write_bytes(b"")
+    else:
+        journal.unlink()
+    store.append([b'{"event":2}'])
+    with pytest.raises(DiskTrouble, match="moved, replaced or deleted"):
+        store.sync()
+    with pytest.raises(DiskTrouble):
+        store.append([b'{"event":3}'])
+    store.close()
