@@ -12,14 +12,19 @@ import sys
 # Commands that run handlers; their sets of strings must iterate alike in every run (R5).
 _RUNS_CODE = frozenset({"run", "invoke"})
 _SEEDED = "_AGENTCTL_SEEDED"
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command that the process's arguments ask for, and end the process."""
-    _fix_hash_seed()
-    from agentctl.cli.app import main as cli_main
+    try:
+        _fix_hash_seed()
+        from agentctl.cli.app import main as cli_main
 
-    sys.exit(cli_main(sys.argv[1:]))
+        code = cli_main(sys.argv[1:])
+    except KeyboardInterrupt:  # before anything listens to signals
+        code = _INTERRUPTED
+    sys.exit(code)
 
 
 def _fix_hash_seed() -> None:

@@ -83,13 +83,16 @@ def failure_of_end(end: Ended) -> Failure:
     event = str(end.event)
     if end.status == "stuck" and end.divergence:
         code, what, detail = 6, f"{event} is stuck: it diverged from what is on record", end.text
-        hint = "take the change back, and start again: agentctl help again"
+        hint = (
+            "take the change back, and start again; if there was none, the handler used a clock "
+            "or chance of its own: agentctl help again"
+        )
     elif end.status == "stuck":
         code, what = 1, f"{event} is stuck"
         detail = f"{end.text} ({end.line})" if end.line else end.text
         hint = (
-            "mend the code; the event runs again at the next start, with its recorded calls: "
-            f"agentctl run {end.event.agent}"
+            "mend the code; the event runs again at the next start, with its recorded calls, so "
+            f"don't invoke another: agentctl run {end.event.agent} --until-idle"
         )
     else:
         code, what = 1, f"{event} failed"

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final, TextIO
 
 from agentctl.cli.options import GlobalOptions
@@ -29,6 +30,8 @@ class Output:
         self.environ = environ
         self._stdout = _tolerant(sys.stdout)
         self._stderr = _tolerant(sys.stderr)
+        # Whoever looks for it finds a stream, also where it was closed before the command began.
+        sys.stdout, sys.stderr = self._stdout, self._stderr
 
     @property
     def is_terminal(self) -> bool:
@@ -118,11 +121,14 @@ def columns(cells: Sequence[str]) -> str:
     return "\t".join(plain(cell) for cell in cells)
 
 
-def _tolerant(stream: TextIO) -> TextIO:
-    # Paths and arguments may hold what isn't text; ASCII pipes know no more than ASCII.
+def _tolerant(stream: TextIO | None) -> TextIO:
+    # Paths and arguments may hold what isn't text; ASCII pipes know no more than ASCII. A line is
+    # handed on when it ends: a program that dies takes none of its lines with it.
+    if stream is None:
+        stream = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as we
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
+        reconfigure(errors="backslashreplace", line_buffering=True)
     return stream
 
 

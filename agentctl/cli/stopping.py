@@ -1,8 +1,8 @@
 """Signals, and the end of a program that runs agents.
 
-Invariant: the first SIGINT or SIGTERM asks for a graceful stop, the second ends the process at
-once, which is as safe as a power cut; before anything runs, the first one does. The end is
-`os._exit`, so that a blocked thread can't hold it up.
+Invariant: the first SIGINT, SIGTERM or SIGHUP asks for a graceful stop, the second ends the
+process at once, which is as safe as a power cut; before anything runs, the first one does. The end
+is `os._exit`, so that a blocked thread can't hold it up.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class StopSignals:
 
     @property
     def code(self) -> int:
-        """The exit code of a process that was interrupted: 130 or 143."""
+        """The exit code of a process that was interrupted: 130, 143 or 129."""
         return 128 + self.number
 
     def install(self) -> None:
-        """Listen to SIGINT and SIGTERM."""
-        for number in (signal.SIGINT, signal.SIGTERM):
+        """Listen to SIGINT and SIGTERM, and to SIGHUP, by which a closed terminal says goodbye."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._came)
 
     def serve(self, loop: asyncio.AbstractEventLoop, asked: asyncio.Event) -> None:

@@ -76,7 +76,8 @@ class Teller:
             where = f" ({end.line})" if end.line else ""
             next_step = "take the change back" if end.divergence else "mend the code"
             text = (
-                f"{event} is stuck: {end.text}{where}; {next_step}, it runs again at the next start"
+                f"{event} is stuck: {end.text}{where}; {next_step}, "
+                "it runs again at the next start, until it is set aside"
             )
             _say(logging.ERROR, text, event)
             for line in users_traceback(end.error) if end.error is not None else ():
@@ -99,10 +100,19 @@ def _tell_recovered(found: Recovered, *, every: bool) -> None:
         )
     for event in found.set_aside:
         _say(logging.WARNING, _aside(event), event)
+    lying = found.lying
+    if lying:
+        log.warning(
+            "%s: still set aside: %s; put back with: agentctl requeue set-aside %s",
+            found.agent,
+            ", ".join(str(event) for event in lying[:5]) + ("…" if len(lying) > 5 else ""),
+            found.agent,
+            extra=agent,
+        )
     for event, reason in found.stuck:
         text = f"{event} is stuck: {reason}; mend the code, it runs again at the next start"
         _say(logging.ERROR, text, event)
-    if every and not (found.unfinished or found.set_aside or found.stuck):
+    if every and not (found.unfinished or found.set_aside or lying or found.stuck):
         log.info("%s: nothing was left unfinished", found.agent, extra=agent)
 
 

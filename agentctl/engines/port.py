@@ -196,13 +196,20 @@ class JournalView(Struct, frozen=True):
 
 
 class SetAsideView(Struct, frozen=True):
-    """One event in `set-aside`; `records` are its lines, its own first."""
+    """One event in `set-aside`.
+
+    Attributes:
+        records: its lines, its own first.
+        under_way: calls that a crash cut off and the lines don't show: each may or may not have
+            happened.
+    """
 
     event: Address
     handler: str
     args: bytes
     starts: int
     records: Sequence[bytes]
+    under_way: Sequence[str] = ()
 
 
 class Requeued(Struct, frozen=True):

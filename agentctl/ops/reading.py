@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec import Raw
 
 from agentctl.engines.port import Desk
+from agentctl.errors import Damaged
 from agentctl.names import Address
 from agentctl.ops.documents import (
     SeenAudit,
@@ -71,6 +72,14 @@ def set_aside_lines(desk: Desk, agent: str, *, show_secrets: bool = False) -> Se
     """Read the lines of one agent's file `set-aside`, whatever they are."""
     text = desk.set_aside_text(agent)
     return [hide(line, show_secrets=show_secrets) for line in text.splitlines()]
+
+
+def under_way(desk: Desk, agent: str) -> Sequence[tuple[Address, Sequence[str]]]:
+    """The calls that a crash cut off, which the lines of `set-aside` don't show, by event."""
+    try:
+        return [(view.event, view.under_way) for view in desk.set_aside(agent) if view.under_way]
+    except Damaged:
+        return []  # the lines are shown as they stand; whoever requeues is told what is wrong
 
 
 def read_states(

@@ -102,7 +102,7 @@ def execute(request: Request, output: Output) -> int:
     else:
         for record in (record for journal in seen for record in journal.records):
             output.line(columns(records_text.row(record)))
-    return _tell_damage(read, output)
+    return _tell_damage(read, output, asked_for_one=any(q.event for q in queries.values()))
 
 
 def _write_json(seen: Sequence[SeenJournal], output: Output) -> None:
@@ -115,7 +115,9 @@ def _write_json(seen: Sequence[SeenJournal], output: Output) -> None:
             output.document(documents.encode(RecordLine(journal.agent, **fields)))
 
 
-def _tell_damage(read: Sequence[tuple[SeenJournal, JournalView]], output: Output) -> int:
+def _tell_damage(
+    read: Sequence[tuple[SeenJournal, JournalView]], output: Output, *, asked_for_one: bool
+) -> int:
     code = 0
     for journal, view in read:
         if journal.damaged is not None:
@@ -130,4 +132,9 @@ def _tell_damage(read: Sequence[tuple[SeenJournal, JournalView]], output: Output
             write_failure(failure, output)
         elif view.unfinished:
             output.note(f"{view.path}: the last line isn't complete (yet)")
+        if asked_for_one and not journal.records:
+            output.note(
+                "no such event on record: a start takes ended ones out of the journal; "
+                f"their ends are in: agentctl inspect audit {journal.agent}"
+            )
     return code

@@ -6,7 +6,7 @@ from agentctl.cli.commands.inspecting import AgentArgument, Request, SecretsOpti
 from agentctl.cli.output import Output
 from agentctl.ops import documents
 from agentctl.ops.journal import JournalQuery
-from agentctl.ops.reading import read_set_aside, set_aside_lines
+from agentctl.ops.reading import read_set_aside, set_aside_lines, under_way
 
 EXAMPLES = (
     ("agentctl inspect set-aside Bot", "the lines of Bot's set-aside events"),
@@ -34,4 +34,8 @@ def execute(request: Request, output: Output) -> int:
     for name, _ in chosen:
         for line in set_aside_lines(desk, name, show_secrets=shown):
             output.line(line.decode("utf-8", "backslashreplace"))
+        for event, calls in under_way(desk, name):
+            output.note(
+                f"{event}: the program died in {', '.join(calls)}: it may have happened, or not"
+            )
     return 0

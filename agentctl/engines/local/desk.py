@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agentctl.core.history import JournalHistory
     from agentctl.core.set_aside import SetAsideEvent
     from agentctl.engines.local.changing import Changing
+    from agentctl.records import AsideRecord
 
 
 class FilesDesk:
@@ -79,13 +80,13 @@ class FilesDesk:
 
         content = self.set_aside_text(agent)
         events = set_aside.parse(content, self._path(agent, SET_ASIDE))
-        starts = self._starts(agent) if events else {}
-        return [_view(agent, one, starts.get(one.number, one.starts)) for one in events]
+        asides = self._asides(agent) if events else {}
+        return [_view(agent, one, asides.get(one.number)) for one in events]
 
-    def _starts(self, agent: str) -> Mapping[int, int]:
-        """How often each set-aside event was started, where the journal can be read."""
+    def _asides(self, agent: str) -> Mapping[int, AsideRecord]:
+        """What the journal keeps of each set-aside event, where it can be read."""
         try:
-            return {number: aside.starts for number, aside in self._read(agent).asides.items()}
+            return self._read(agent).asides
         except Damaged:
             return {}
 
@@ -155,6 +156,14 @@ def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
     )
 
 
-def _view(agent: str, event: SetAsideEvent, starts: int) -> SetAsideView:
-    address = Address(agent, event.of, event.number)
-    return SetAsideView(address, event.handler, bytes(event.args), starts, event.lines)
+def _view(agent: str, event: SetAsideEvent, aside: AsideRecord | None) -> SetAsideView:
+    from agentctl.core.set_aside import calls_under_way
+
+    return SetAsideView(
+        Address(agent, event.of, event.number),
+        event.handler,
+        bytes(event.args),
+        event.starts if aside is None else aside.starts,
+        event.lines,
+        () if aside is None else calls_under_way(event, aside),
+    )
