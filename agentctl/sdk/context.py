@@ -28,7 +28,7 @@ class CallContext(Struct, frozen=True):
     """What a capability's code can ask about the call that it serves."""
 
     key: str
-    service_key: str
+    nonce: str
     attempt: int
     clock: Clock
 
@@ -51,7 +51,7 @@ def service_key() -> str | None:
     None outside a call.
     """
     ctx = CALL.get()
-    return ctx.service_key if ctx else None
+    return f"{ctx.key}-{ctx.nonce}" if ctx else None
 
 
 def attempt() -> int | None:

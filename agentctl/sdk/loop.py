@@ -281,7 +281,7 @@ class HandlerLoop(ForbiddenLoop):
         a moment that no replay repeats.
         """
         outer = events._get_running_loop()
-        hooks = sys.get_asyncgen_hooks()
+        finalizer = sys.get_asyncgen_hooks().finalizer
         collecting = gc.isenabled()
         events._set_running_loop(self)
         sys.set_asyncgen_hooks(finalizer=self._finalize_generator)
@@ -297,7 +297,7 @@ class HandlerLoop(ForbiddenLoop):
             if collecting:
                 gc.enable()
             self.in_turn = False
-            sys.set_asyncgen_hooks(*hooks)
+            sys.set_asyncgen_hooks(finalizer=finalizer)
             events._set_running_loop(outer)
 
     def _finalize_generator(self, generator: Any) -> None:

@@ -152,6 +152,11 @@ class StageProgram:
     def soon(self, callback: Callable[[], None]) -> None:
         self.queue.append(callback)
 
+    from_task = soon
+
+    def over(self, task: object) -> None:
+        pass
+
     def spawn(self, coro: Coroutine[Any, Any, None]) -> CallTask:
         task = CallTask(coro)
         self.tasks.append(task)

@@ -7,9 +7,11 @@ goes on once the disk failed or the program is dying; and the turns of events un
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import logging
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +28,8 @@ TURN_WAIT_S: Final = 60.0
 """How long new events and timers wait for a suspect that executes alone (R10)."""
 
 _CHILD_CODE: Final = 70
+_SWEEP_AT: Final = 1024
+_TASKS_NEST: Final = sys.version_info < (3, 14)
 
 
 def _end_child() -> NoReturn:
@@ -35,6 +39,12 @@ def _end_child() -> NoReturn:
     """
     log.critical("a child forked in a call came back into its parent's program; it ends here")
     os._exit(_CHILD_CODE)  # noqa: TID251 - nothing of the parent's may be cleaned up
+
+
+def _taken_note_of(task: asyncio.Task[None]) -> None:
+    """Whoever waits was told how the program ends; nobody asks the call's task."""
+    if not task.cancelled():
+        task.exception()
 
 
 class ProgramCore:
@@ -55,12 +65,14 @@ class ProgramCore:
         self.listener = listener
         self.entropy = entropy
         self.pid = os.getpid()
+        self._context = contextvars.copy_context()
         self.loop = asyncio.get_running_loop()
         self.timers = Timers(clock, self.guard)
         self.counted: frozenset[EventId] = frozenset()
         self.stopping = False
         self.dead: BaseException | None = None
         self.tasks: set[asyncio.Task[None]] = set()
+        self._sweep_at = _SWEEP_AT
         self.begin_event: Callable[[EventId], None]
         self.pump_all: Callable[[], None]
         self.at_work: Callable[[], int]
@@ -113,17 +125,32 @@ class ProgramCore:
         """Run `callback` next on the program's loop."""
         self.loop.call_soon(self.guard, callback)
 
+    def from_task(self, callback: Callable[[], None]) -> None:
+        """Run `callback` as the last thing of a call's task; where tasks can't nest, right after.
+
+        It lets a handler's loop turn, whose tasks interpreters from 3.14 on refuse to nest.
+        """
+        if _TASKS_NEST:
+            self.guard(callback)
+        else:
+            self.soon(callback)
+
     def spawn(self, coro: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a capability's code in a task, which a stop waits for or cuts off."""
-        task = self.loop.create_task(coro)
+        """Run a capability's code in a task, which a stop waits for or cuts off.
+
+        What one call sets in its context is not seen by the next.
+        """
+        task = asyncio.Task(coro, loop=self.loop, context=self._context.copy())
         self.tasks.add(task)
-        task.add_done_callback(self._task_over)
+        if len(self.tasks) > self._sweep_at:
+            self.tasks = {one for one in self.tasks if not one.done()}
+            self._sweep_at = max(_SWEEP_AT, 2 * len(self.tasks))
         return task
 
-    def _task_over(self, task: asyncio.Task[None]) -> None:
-        self.tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever waits was told: nobody else asks for it
+    def over(self, task: asyncio.Task[Any] | None) -> None:
+        """A call's task is about to end; one that was cancelled unbegun is swept away later."""
+        if task is not None:
+            self.tasks.discard(task)
 
     def die(self, error: BaseException) -> None:
         """Let nothing go on, and tell whoever waits."""
@@ -132,6 +159,8 @@ class ProgramCore:
             self.recovered.set()
             self.moved.set()
             self._cut_off_unbegun()
+            for task in self.tasks:
+                task.add_done_callback(_taken_note_of)
             self.on_death(error)
 
     def _cut_off_unbegun(self) -> None:

@@ -307,7 +307,7 @@ class EventRun:
         run = CallRun(
             op,
             self.site.method(op),
-            CallContext(key, f"{key}-{self.nonce}", 1, program.clock),
+            CallContext(key, self.nonce, 1, program.clock),
             program.threads,
             lambda: self._entered(key, op),
         )
@@ -334,8 +334,9 @@ class EventRun:
             if isinstance(error, SystemExit | KeyboardInterrupt):
                 raise
             return
-        # A turn never runs within a task: interpreters from 3.14 on refuse to nest them.
-        self.site.program.soon(lambda: self._ended(opened, made))
+        finally:
+            self.site.program.over(opened.running)
+        self.site.program.from_task(lambda: self._ended(opened, made))
 
     def _ended(self, opened: OpenOp, made: Made) -> None:
         path = opened.op.path

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -53,8 +54,16 @@ class Program(Protocol):
         """Run `callback` next on the program's loop."""
         ...
 
+    def from_task(self, callback: Callable[[], None]) -> None:
+        """Run `callback` as the last thing of a call's task."""
+        ...
+
     def spawn(self, coro: Coroutine[Any, Any, None]) -> Any:
         """Run a capability's code in a task, which a stop waits for or cuts off."""
+        ...
+
+    def over(self, task: asyncio.Task[Any] | None) -> None:
+        """A call's task is about to end."""
         ...
 
     def die(self, error: BaseException) -> None:

@@ -129,9 +129,8 @@ class SystemDisk:
             if error.errno == errno.EBADF:
                 raise AssertionError("a file was closed twice") from error
 
-    def write(self, fd: int, data: bytes) -> int:
-        """Append `data` or a first part of it; return how many bytes."""
-        return os.write(fd, data)
+    # For every record: one frame less than a method that calls it.
+    write = staticmethod(os.write)
 
     def read_at(self, fd: int, size: int, offset: int) -> bytes:
         """Read up to `size` bytes from `offset`; b"" at the end."""
@@ -144,7 +143,7 @@ class SystemDisk:
     def is_at(self, fd: int, path: str) -> bool:
         """Whether the open file is still the one of that name."""
         try:
-            there = Path(path).stat()
+            there = os.stat(path)  # noqa: PTH116 - at every sync, and a Path takes as long again
         except FileNotFoundError:
             return False
         here = os.fstat(fd)

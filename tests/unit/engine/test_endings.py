@@ -243,7 +243,8 @@ def test_r8_branches_still_running_are_cancelled_cleaned_up_and_named_in_a_warni
     api = Real()
     ended = run(world, "leaves_branches", api=api)
     assert ended.status == "completed"
-    assert api.made == ["x", "never", "clean-up"]
+    # Whether the branch's own call had begun by then is nobody's promise.
+    assert [one for one in api.made if one != "never"] == ["x", "clean-up"]
     assert any("the branch" in text for text in world.heard.warnings)
     kinds = world.kinds()
     assert kinds.index("dropped") < kinds.index("done")
