@@ -308,9 +308,8 @@ KINDS: Final[dict[str, type[_Record]]] = {
 }
 
 _encoder = msgspec.json.Encoder()
-_READERS: Final[dict[bytes, tuple[str, Callable[[bytes], Any]]]] = {
-    kind.encode(): (kind, msgspec.json.Decoder(struct).decode) for kind, struct in KINDS.items()
-}
+_READERS: Final[dict[bytes, tuple[str, Callable[[bytes], Any]]]] = {}
+"""By the kind as written; made when a kind is first met, since commands start quickly."""
 
 encode = _encoder.encode
 """Write a record's body: compact JSON, without the frame."""
@@ -338,10 +337,19 @@ def decode(body: bytes) -> Record:
 
 def decode_kind(body: bytes) -> tuple[str, Record]:
     """Read one record, and say of which kind it is."""
-    found = _READERS.get(body[2 : body.find(b'"', 2)]) if body[:2] == b'{"' else None
+    written = body[2 : body.find(b'"', 2)] if body[:2] == b'{"' else b""
+    found = _READERS.get(written) or _new_reader(written)
     if found is None:
         raise _unknown(body)
     return found[0], found[1](body)
+
+
+def _new_reader(written: bytes) -> tuple[str, Callable[[bytes], Any]] | None:
+    kind = written.decode("utf-8", "replace")
+    if kind not in KINDS:
+        return None
+    made = _READERS[written] = (kind, msgspec.json.Decoder(KINDS[kind]).decode)
+    return made
 
 
 def check_format(path: str, found: int) -> None:

@@ -15,12 +15,12 @@ refuses every further change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Line:
+
+class Line(Struct, frozen=True):
     """One record as read.
 
     Attributes:
@@ -34,8 +34,7 @@ class Line:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """A journal as it lies on disk.
 
     Attributes:
@@ -51,8 +50,7 @@ class Scan:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """Who holds a folder's lock; as the file `lock` tells it.
 
     Attributes:

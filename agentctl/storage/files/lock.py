@@ -11,9 +11,10 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Final
+
+from msgspec import structs
 
 from agentctl.errors import Locked
 from agentctl.storage.files.disk import Disk, HeldLock, disk_trouble, write_all
@@ -67,7 +68,7 @@ class FolderLock:
             raise self._locked(agent, holder, wait_s)
         self._held = held
         self._pid = os.getpid()
-        self._write_note(json.dumps(asdict(holder)).encode() + b"\n")
+        self._write_note(json.dumps(structs.asdict(holder)).encode() + b"\n")
 
     def _try(self) -> HeldLock | None:
         try:
