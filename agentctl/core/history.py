@@ -215,7 +215,7 @@ class JournalHistory:
             ValueError: it can't follow what stands before it.
         """
         self.records += 1
-        if (self.header is None) is not isinstance(record, Header):
+        if (self.header is None) is not (type(record) is Header):
             raise ValueError(f"the first record, and only it, is the header; this is {kind!r}")
         self.stopped = False
         at_us = getattr(record, "at", 0)
@@ -223,17 +223,19 @@ class JournalHistory:
             raise ValueError(f"the time {at_us} of {kind!r} is none that a date can show")
         self.latest_us = max(self.latest_us, at_us)
         number = number_of(record)
-        event = self.requeuing.get(number) or self.open.get(number)
-        if type(record) in AUDITED and self._trail is not None:
+        event = self.requeuing.get(number) if self.requeuing else None
+        event = event or self.open.get(number)
+        of = type(record)
+        if of in AUDITED and self._trail is not None:
             self._audit(self._trail, record, event)
-        whole = _JOURNAL_FOLDS.get(type(record))
+        whole = _JOURNAL_FOLDS.get(of)
         if whole is not None:
             whole(self, record, body)
             return
         if event is None:
             raise ValueError(f"{kind!r} of event {number}, which isn't open")
-        if isinstance(record, DoneRecord | FailedRecord):
-            self._end(event, kind, record)
+        if of is DoneRecord or of is FailedRecord:
+            self._end(event, kind, record)  # type: ignore[arg-type]
         else:
             event.fold(kind, record, body)  # type: ignore[arg-type]
 

@@ -125,6 +125,8 @@ class CallSignature:
         Raises:
             BadArguments: too many, too few, or a name it doesn't have.
         """
+        if not kwargs and len(args) == self._exact:
+            return
         try:
             self._bindable.bind(*args, **kwargs)
         except TypeError as error:
