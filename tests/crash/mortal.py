@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +30,6 @@ from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import FakeClock
 
-logging.getLogger("agentctl").setLevel(logging.CRITICAL)
 LONGEST_S = 20.0
 
 

@@ -54,6 +54,7 @@ class LocalEngine:
         self.broken = asyncio.Event()
         self.when_dead: Callable[[], None] | None = None
         self._watched: dict[Address, asyncio.Future[End]] = {}
+        self._accepting: set[asyncio.Future[None]] = set()
 
     # -- starting
 
@@ -245,11 +246,13 @@ class LocalEngine:
         agent, number = self.accept(target, raw)
         address = agent.address(agent.open[number].accepted)
         self._watched[address] = agent.wait_for(number)
-        durable: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._accepting.add(durable)
         agent.when_durable(functools.partial(_resolve, durable))
-        # If the disk fails, the event's own future is told; the other one never comes.
-        both: set[asyncio.Future[Any]] = {durable, self._watched[address]}
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            await durable  # nothing stands between: who asked hears it before a call can begin
+        finally:
+            self._accepting.discard(durable)
         self.check_alive()
         return address
 
@@ -347,6 +350,9 @@ class LocalEngine:
             )
         for agent in self.agents.values():
             agent.fail_waiters(told)
+        for durable in self._accepting:
+            if not durable.done():
+                durable.set_exception(told)
         self.broken.set()
         if self.when_dead is not None:
             self.when_dead()
@@ -373,5 +379,6 @@ class LocalEngine:
             agent.abandon()
 
 
-def _resolve(future: asyncio.Future[Any]) -> None:
-    future.set_result(None)
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
