@@ -204,7 +204,6 @@ class JournalHistory:
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
         self.stopping = False
-        self.stopped = False
         self.latest_us = 0
         self.records = 0
 
@@ -217,7 +216,6 @@ class JournalHistory:
         self.records += 1
         if (self.header is None) is not (type(record) is Header):
             raise ValueError(f"the first record, and only it, is the header; this is {kind!r}")
-        self.stopped = False
         at_us = getattr(record, "at", 0)
         if not 0 <= at_us <= LAST_INSTANT_US:
             raise ValueError(f"the time {at_us} of {kind!r} is none that a date can show")
@@ -315,7 +313,6 @@ class JournalHistory:
 
     def _stop(self, _record: StopRecord, _body: bytes) -> None:
         self.stopping = True
-        self.stopped = True
 
 
 _JOURNAL_FOLDS: Final[dict[type, Callable[[JournalHistory, Any, bytes], None]]] = {

@@ -19,20 +19,6 @@ class Phase(enum.StrEnum):
     STUCK = "stuck"
 
 
-class Status(enum.StrEnum):
-    """The words for an invocation's life, as people and JSON see them."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    SLEEPING = "sleeping"
-    STUCK = "stuck"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    MISSED = "missed"
-    SET_ASIDE = "set_aside"
-
-
 ALLOWED: Final[dict[Phase, frozenset[str]]] = {
     Phase.QUEUED: frozenset(["start", "again", "aside", "bug"]),
     Phase.EXECUTING: frozenset(

@@ -14,7 +14,6 @@ from typing import (
     Concatenate,
     Generic,
     Literal,
-    NoReturn,
     ParamSpec,
     Protocol,
     Self,
@@ -23,10 +22,10 @@ from typing import (
     overload,
 )
 
-from agentctl.errors import AgentctlError, BadAgentClass, NotInThisVersion
+from agentctl.errors import AgentctlError, BadAgentClass
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import Zone
-from agentctl.sdk.planned import ScheduleHandle, Token
+from agentctl.sdk.planned import ScheduleHandle, Token, not_yet
 from agentctl.sdk.registry import Reference
 from agentctl.sdk.stubs import running_loop
 
@@ -38,12 +37,6 @@ S = TypeVar("S")
 Priority: TypeAlias = Literal["high", "medium", "low"]
 Missed: TypeAlias = Literal["coalesce", "skip", "all"]
 Overlap: TypeAlias = Literal["skip", "queue", "allow"]
-
-
-def _later(what: str) -> NoReturn:
-    raise NotInThisVersion(
-        f"{what} isn't in this version of agentctl", hint="see docs/concepts.md, What isn't there"
-    )
 
 
 class BoundHandler(Generic[P, R_co]):
@@ -66,7 +59,7 @@ class BoundHandler(Generic[P, R_co]):
         self, *, key: str | None = None, priority: Priority = "medium"
     ) -> Callable[P, Awaitable[Token[R_co]]]:
         """Schedule it now, without waiting; not in this version yet."""
-        _later("trigger")
+        raise not_yet("trigger")
 
     def after(
         self,
@@ -79,7 +72,7 @@ class BoundHandler(Generic[P, R_co]):
         max_late: Duration | None = None,
     ) -> Callable[P, Awaitable[Token[R_co]]]:
         """Schedule it once, later; not in this version yet."""
-        _later("after")
+        raise not_yet("after")
 
     def at(
         self,
@@ -92,7 +85,7 @@ class BoundHandler(Generic[P, R_co]):
         max_late: Duration | None = None,
     ) -> Callable[P, Awaitable[Token[R_co]]]:
         """Schedule it once, at a time; not in this version yet."""
-        _later("at")
+        raise not_yet("at")
 
     def every(
         self,
@@ -108,7 +101,7 @@ class BoundHandler(Generic[P, R_co]):
         max_late: Duration | None = None,
     ) -> Callable[P, Awaitable[ScheduleHandle]]:
         """Schedule it periodically; not in this version yet."""
-        _later("every")
+        raise not_yet("every")
 
     def cron(
         self,
@@ -124,14 +117,14 @@ class BoundHandler(Generic[P, R_co]):
         max_late: Duration | None = None,
     ) -> Callable[P, Awaitable[ScheduleHandle]]:
         """Schedule it by cron; not in this version yet."""
-        _later("cron")
+        raise not_yet("cron")
 
 
 async def _ask(
     reference: Reference, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     if running_loop() is not None:
-        _later("asking another agent from a handler")
+        raise not_yet("asking another agent from a handler")
     return await reference.find_invoker().invoke(reference.target(name), args, kwargs)
 
 
@@ -215,7 +208,7 @@ class Query(Generic[P, R_co]):
         if obj is None or reference is None:
             return self.fn.__get__(obj, owner)
         if running_loop() is not None:
-            _later("asking another agent from a handler")
+            raise not_yet("asking another agent from a handler")
 
         async def ask(*args: Any, **kwargs: Any) -> Any:
             return await reference.find_invoker().query(reference.target(self.name), args, kwargs)

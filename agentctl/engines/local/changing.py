@@ -6,7 +6,6 @@ journal decides; `set-aside` follows.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +17,7 @@ from agentctl.core import set_aside
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.engines.local import moving, recovery
+from agentctl.engines.local.options import random_part
 from agentctl.engines.port import Requeued, RequeueRequest
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address, is_agent_name
@@ -145,7 +145,7 @@ class Changing:
 def _fresh(event: SetAsideEvent, number: int, args: bytes | None, now_us: int) -> list[bytes]:
     if args is not None:
         event = replace(event, args=Raw(args), kwargs=None)
-    return set_aside.fresh_bodies(event, number, secrets.token_hex(8), now_us)
+    return set_aside.fresh_bodies(event, number, random_part(), now_us)
 
 
 def _as_fresh(agent: str, event: SetAsideEvent, number: int, aside: AsideRecord) -> Requeued:
