@@ -94,11 +94,6 @@ class EventHistory:
         """The event's number."""
         return self.accepted.event
 
-    @property
-    def open_calls(self) -> list[CallRecord]:
-        """The calls on record that have no outcome and weren't dropped."""
-        return [call for path, call in self.calls.items() if path not in self.ended]
-
     def fold(self, kind: str, record: EventRecordLike, body: bytes) -> None:
         """Take the event's next record.
 

@@ -19,39 +19,15 @@ class Phase(enum.StrEnum):
     STUCK = "stuck"
 
 
+_WITHOUT_A_RUN: Final = frozenset(["start", "again", "bug"])
+_AT_WORK: Final = _WITHOUT_A_RUN | frozenset(
+    ["call", "ok", "error", "fired", "dropped", "parked", "done", "failed"]
+)
+
 ALLOWED: Final[dict[Phase, frozenset[str]]] = {
-    Phase.QUEUED: frozenset(["start", "again", "aside", "bug"]),
-    Phase.EXECUTING: frozenset(
-        [
-            "start",
-            "again",
-            "call",
-            "ok",
-            "error",
-            "fired",
-            "dropped",
-            "parked",
-            "bug",
-            "done",
-            "failed",
-            "aside",
-        ]
-    ),
-    Phase.PARKED: frozenset(
-        [
-            "start",
-            "again",
-            "call",
-            "ok",
-            "error",
-            "fired",
-            "dropped",
-            "parked",
-            "bug",
-            "done",
-            "failed",
-        ]
-    ),
-    Phase.STUCK: frozenset(["start", "again", "bug", "aside"]),
+    Phase.QUEUED: _WITHOUT_A_RUN | {"aside"},
+    Phase.EXECUTING: _AT_WORK | {"aside"},
+    Phase.PARKED: _AT_WORK,
+    Phase.STUCK: _WITHOUT_A_RUN | {"aside"},
 }
 """The kinds of record that may come next for an event in each phase."""

@@ -25,6 +25,13 @@ def shop(project: Project) -> Project:
     return make_shop(project, audit=True)
 
 
+def twin_of(master: Project, tmp_path: Path) -> Iterator[Project]:
+    """Give a copy of a project, and end with the test what was started in it."""
+    twin = master.copy_to(tmp_path / "twin")
+    yield twin
+    twin.close()
+
+
 @pytest.fixture(scope="session")
 def finished_shop_master(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = make_shop(Project.create(tmp_path_factory.mktemp("finished")), audit=True)
@@ -35,9 +42,7 @@ def finished_shop_master(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def finished_shop(finished_shop_master: Project, tmp_path: Path) -> Iterator[Project]:
     """The shop after one completed event and a graceful end."""
-    twin = finished_shop_master.copy_to(tmp_path / "twin")
-    yield twin
-    twin.close()
+    yield from twin_of(finished_shop_master, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -51,9 +56,7 @@ def one_aside_master(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def one_aside(one_aside_master: Project, tmp_path: Path) -> Iterator[Project]:
     """Event 1 is set aside: its refund is on record, then a bug stopped it at every start."""
-    twin = one_aside_master.copy_to(tmp_path / "twin")
-    yield twin
-    twin.close()
+    yield from twin_of(one_aside_master, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +71,4 @@ def two_aside_master(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture
 def two_aside(two_aside_master: Project, tmp_path: Path) -> Iterator[Project]:
     """Events 1 and 2 are set aside."""
-    twin = two_aside_master.copy_to(tmp_path / "twin")
-    yield twin
-    twin.close()
+    yield from twin_of(two_aside_master, tmp_path)

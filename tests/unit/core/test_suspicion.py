@@ -65,6 +65,12 @@ class Program:
             self.write(agent, f'{{"done":{number}}}')
         return plan
 
+    def start_until_idle(self, *, bad, at_most):
+        for _ in range(at_most):
+            if not self.open:
+                break
+            self.start(bad=bad)
+
     def begin(self, this, plan, *, alone):
         agent, number = this
         if this in plan.counted:
@@ -87,10 +93,7 @@ def test_p1_of_64_events_the_one_that_kills_the_program_is_set_aside_alone():
     for number in range(1, 65):
         program.accept("Bot", number)
     bad = {("Bot", 17)}
-    for _ in range(10):
-        if not program.open:
-            break
-        program.start(bad=bad)
+    program.start_until_idle(bad=bad, at_most=10)
     assert program.aside == bad
     assert not program.open
 
@@ -101,10 +104,7 @@ def test_p1_with_two_agents_in_the_process_turns_go_across_both():
         program.accept("Bot", number)
         program.accept("Poller", number)
     bad = {("Poller", 5)}
-    for _ in range(10):
-        if not program.open:
-            break
-        program.start(bad=bad)
+    program.start_until_idle(bad=bad, at_most=10)
     assert program.aside == bad
     assert not program.open
 
@@ -115,10 +115,7 @@ def test_several_bad_events_are_set_aside_one_after_the_other_and_no_good_one():
         program.accept("Bot", number)
         program.accept("Poller", number)
     bad = {("Bot", 2), ("Bot", 16), ("Poller", 1)}
-    for _ in range(20):
-        if not program.open:
-            break
-        program.start(bad=bad)
+    program.start_until_idle(bad=bad, at_most=20)
     assert program.aside == bad
     assert not program.open
 
@@ -140,10 +137,7 @@ def test_no_neighbour_goes_with_a_bad_one_however_few_starts_it_gets(max_starts)
     for number in range(1, 9):
         program.accept("Bot", number)
     bad = {("Bot", 4)}
-    for _ in range(20):
-        if not program.open:
-            break
-        program.start(bad=bad)
+    program.start_until_idle(bad=bad, at_most=20)
     assert program.aside == bad
 
 
