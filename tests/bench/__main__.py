@@ -134,7 +134,9 @@ def page(rows: list[Row]) -> str:
         "",
         f"Measured on {datetime.date.today().isoformat()} by `scripts/bench`: {machine}, "
         f"Python {platform.python_version()}, agentctl {__version__}. Medians; the bare rate was "
-        "measured in turn with the rates that are compared with it.",
+        "measured in turn with the rates that are compared with it. On a machine that others use, "
+        "too, one run differs from the next by up to a third: a figure near its bound may fall on "
+        "either side.",
         "",
         "| what | figure | to reach | |",
         "|---|---|---|---|",
