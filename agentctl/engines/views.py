@@ -1,0 +1,111 @@
+"""What a reader sees of an agent: its events, their calls, its instances, who holds its folder.
+
+All of it follows from the journal and the lock's note; values are JSON as recorded. `State` words
+are those of R8: without a holder an event that executed counts as queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from agentctl.engines.changes import State
+from agentctl.names import Address
+
+
+class HolderView(Struct, frozen=True):
+    """The program that holds an agent's folder.
+
+    Attributes:
+        since: RFC 3339, UTC.
+    """
+
+    pid: int
+    host: str
+    command: str
+    since: str
+
+
+class CallView(Struct, frozen=True):
+    """One call of an event.
+
+    Attributes:
+        key: its call key.
+        fn: what was called: `Payments.refund`, `timer`, `ask`.
+        state: `open`, `ok`, `error`, `fired` or `dropped`.
+        outcome: of `ok` the value as JSON, of `error` its type and text.
+        until_us: of a timer: its end.
+    """
+
+    key: str
+    fn: str
+    state: str
+    args: bytes | None = None
+    outcome: str | None = None
+    at_us: int = 0
+    ended_us: int | None = None
+    until_us: int | None = None
+
+
+class EventView(Struct, frozen=True):
+    """One event as its records tell it.
+
+    Attributes:
+        args: the arguments by position, a JSON list.
+        starts: starts without a new result (R10).
+        text: of one that failed or is stuck: what it says; `type` the error's type.
+        value: of one that completed: the result as JSON.
+        next_us: when it goes on by itself, of a sleeping or scheduled one.
+        waits_for: of a waiting one: what for; of a queued one: the event that holds its instance.
+    """
+
+    event: Address
+    handler: str
+    state: State
+    args: bytes = b"[]"
+    kwargs: bytes | None = None
+    key: str | None = None
+    accepted_us: int = 0
+    started_us: int | None = None
+    ended_us: int | None = None
+    starts: int = 0
+    type: str | None = None
+    text: str = ""
+    line: str | None = None
+    value: bytes | None = None
+    next_us: int | None = None
+    waits_for: str | None = None
+    from_: str | None = None
+    records: int = 0
+    calls: Sequence[CallView] = ()
+
+
+class InstanceView(Struct, frozen=True):
+    """One instance: what is kept of it."""
+
+    instance: Address
+    state_bytes: int
+    open: int
+    next_due_us: int | None = None
+
+
+class AgentView(Struct, frozen=True):
+    """One agent's journal as a whole, at one moment.
+
+    Attributes:
+        holder: None where no program holds the folder.
+        events: the open ones, by number; then those that are set aside; with `ended`, also those
+            that are kept of what is over.
+        counts: open events by state.
+        journal_bytes: the journal's length.
+        damaged: the first damaged line and the reason, or None.
+    """
+
+    agent: str
+    holder: HolderView | None
+    events: Sequence[EventView]
+    counts: Mapping[State, int]
+    set_aside: int
+    journal_bytes: int
+    damaged: tuple[int, str] | None = None
