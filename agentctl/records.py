@@ -11,9 +11,21 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from agentctl.errors import AgentctlError, FormatTooNew, JournalDamaged
+from agentctl.record_base import RecordBase
+from agentctl.record_moves import (
+    AnsweredRecord,
+    AsideRecord,
+    CancelledRecord,
+    CancelRecord,
+    DeletedRecord,
+    DropRecord,
+    RequeuedRecord,
+    RetryRecord,
+    ToldRecord,
+)
 
 FORMAT: Final = 1
 
@@ -21,11 +33,7 @@ EMPTY_ARGS: Final = Raw(b"[]")
 NULL: Final = Raw(b"null")
 
 
-class _Record(Struct, frozen=True, omit_defaults=True):
-    """A line of the journal; `omit_defaults` keeps lines short, field order is the file's."""
-
-
-class Header(_Record, frozen=True):
+class Header(RecordBase, frozen=True):
     """The first record: format, owner, and the number that the next event gets.
 
     Attributes:
@@ -34,6 +42,7 @@ class Header(_Record, frozen=True):
         start: false where a command rewrote the journal, not a program that starts.
         audit: false where the agent keeps no audit log.
         cut: what was wrong with a tail that this start cut off (R13).
+        keep: how many ended events are kept, whoever writes it anew.
     """
 
     journal: int
@@ -45,11 +54,17 @@ class Header(_Record, frozen=True):
     start: bool = True
     audit: bool = True
     cut: str | None = None
+    keep: int = 100
     at: int = 0
 
 
-class EventRecord(_Record, frozen=True, rename={"from_": "from"}):
-    """An event was accepted (R1). `of` is the identity; `nonce` its random part (R1)."""
+class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
+    """An event was accepted (R1). `of` is the identity; `nonce` its random part (R1).
+
+    Attributes:
+        from_: the call key of the event that asked for it (R16); `asker` that event's nonce.
+        behind: the instances that wait for it, from the asking one outwards.
+    """
 
     event: int
     handler: str
@@ -61,23 +76,27 @@ class EventRecord(_Record, frozen=True, rename={"from_": "from"}):
     lane: str | None = None
     digest: str | None = None
     from_: str | None = None
+    asker: str | None = None
+    behind: tuple[str, ...] = ()
     schedule: str | None = None
     occurrence: int | None = None
     nonce: str = ""
     at: int = 0
 
 
-class StartRecord(_Record, frozen=True):
+class StartRecord(RecordBase, frozen=True):
     """The event begins to execute; its `at` is the handler's first `now()`."""
 
     start: int
     at: int
 
 
-class CallRecord(_Record, frozen=True):
-    """The handler asked for something: a capability call, or a timer (`fn` is `timer`).
+class CallRecord(RecordBase, frozen=True):
+    """The handler asked for something: a capability call, a timer, another agent's handler.
 
     Attributes:
+        fn: `Capability.method`; or `timer`, `ask`, `query`.
+        to: of `ask` and `query`: the instance that is asked; `handler` what of it.
         repeat: false for a call that isn't made again after a crash (R9).
         up: of a timer: the machine's boot and uptime when it was set, which no setting of the
             clock changes (R19).
@@ -87,6 +106,8 @@ class CallRecord(_Record, frozen=True):
     fn: str
     args: Raw | UnsetType = UNSET
     kwargs: Raw | UnsetType = UNSET
+    to: str | None = None
+    handler: str | None = None
     digest: str | None = None
     until: int | None = None
     up: str | None = None
@@ -94,7 +115,7 @@ class CallRecord(_Record, frozen=True):
     at: int = 0
 
 
-class OkRecord(_Record, frozen=True):
+class OkRecord(RecordBase, frozen=True):
     """A call's result."""
 
     ok: str
@@ -103,7 +124,7 @@ class OkRecord(_Record, frozen=True):
     at: int = 0
 
 
-class ErrorRecord(_Record, frozen=True):
+class ErrorRecord(RecordBase, frozen=True):
     """A call's error; `args` is left out where they can't be recorded."""
 
     error: str
@@ -113,26 +134,26 @@ class ErrorRecord(_Record, frozen=True):
     at: int = 0
 
 
-class FiredRecord(_Record, frozen=True):
+class FiredRecord(RecordBase, frozen=True):
     """A timer's end was delivered."""
 
     fired: str
     at: int = 0
 
 
-class DroppedRecord(_Record, frozen=True):
+class DroppedRecord(RecordBase, frozen=True):
     """Nobody waits for the call any more: it isn't made again (R9)."""
 
     dropped: str
 
 
-class ParkedRecord(_Record, frozen=True):
+class ParkedRecord(RecordBase, frozen=True):
     """The event only waits for time: a crash from here on isn't its fault (R10)."""
 
     parked: int
 
 
-class AgainRecord(_Record, frozen=True):
+class AgainRecord(RecordBase, frozen=True):
     """The event starts again after a death (R10); `alone`: nothing else executed beside it."""
 
     again: int
@@ -140,17 +161,25 @@ class AgainRecord(_Record, frozen=True):
     at: int = 0
 
 
-class BugRecord(_Record, frozen=True):
-    """The event is stuck (R8): a bug, or a divergence (R6)."""
+class BugRecord(RecordBase, frozen=True):
+    """The event is stuck (R8): a bug, or a divergence (R6).
+
+    Attributes:
+        call: of a divergence: the call that differs.
+        undo, forget: what accepting the divergence does to the record, as in `RetryRecord`.
+    """
 
     bug: int
     text: str
     line: str | None = None
     divergence: bool = False
+    call: str | None = None
+    undo: tuple[str, ...] = ()
+    forget: tuple[str, ...] = ()
     at: int = 0
 
 
-class DoneRecord(_Record, frozen=True):
+class DoneRecord(RecordBase, frozen=True):
     """The handler returned; the instance's state is committed with it (R16).
 
     `unheard`: nobody waited for the outcome, so the audit log carries it (R8).
@@ -163,67 +192,22 @@ class DoneRecord(_Record, frozen=True):
     at: int = 0
 
 
-class FailedRecord(_Record, frozen=True):
-    """The event ended in an error that its caller is meant to see."""
+class FailedRecord(RecordBase, frozen=True):
+    """The event ended in an error that its caller is meant to see.
+
+    `calls` are those that the error came out of, where it came out of any: a retry makes them anew.
+    """
 
     failed: int
     type: str
     args: Raw | UnsetType = UNSET
     text: str = ""
+    calls: tuple[str, ...] = ()
     unheard: bool = False
     at: int = 0
 
 
-class AsideRecord(_Record, frozen=True, rename={"from_": "from"}):
-    """The event's lines lie in `set-aside`; what they don't show stays here (R10).
-
-    Attributes:
-        line: SHA-256 of the event's line in `set-aside`; an edit of it shows.
-        accepted, started: when; `started` is 0 where nothing was delivered.
-        times: the time of each delivery, by the call's key.
-        extra: records that `set-aside` doesn't show: calls without an outcome, dropped ones.
-    """
-
-    aside: int
-    handler: str
-    starts: int
-    nonce: str
-    line: str = ""
-    of: tuple[str, ...] = ()
-    key: str | None = None
-    lane: str | None = None
-    digest: str | None = None
-    from_: str | None = None
-    accepted: int = 0
-    started: int = 0
-    times: dict[str, int] = {}
-    extra: tuple[Raw, ...] = ()
-    at: int = 0
-
-
-class RequeuedRecord(_Record, frozen=True):
-    """The last line of a requeue: without it the lines before it don't count (R10).
-
-    `fresh` names the new event that took the place, where there is one.
-    """
-
-    requeued: int
-    of: tuple[str, ...] = ()
-    lines: int = 0
-    fresh: int | None = None
-    at: int = 0
-
-
-class DropRecord(_Record, frozen=True):
-    """A set-aside event was removed for good."""
-
-    drop: int
-    reason: str
-    of: tuple[str, ...] = ()
-    at: int = 0
-
-
-class StateRecord(_Record, frozen=True):
+class StateRecord(RecordBase, frozen=True):
     """An instance's committed state, as compaction keeps it."""
 
     state: Raw
@@ -231,7 +215,7 @@ class StateRecord(_Record, frozen=True):
     version: int = 1
 
 
-class OutcomeRecord(_Record, frozen=True):
+class OutcomeRecord(RecordBase, frozen=True):
     """How a keyed event ended, as compaction keeps it (R17)."""
 
     outcome: int
@@ -247,14 +231,14 @@ class OutcomeRecord(_Record, frozen=True):
     at: int = 0
 
 
-class StoppingRecord(_Record, frozen=True):
+class StoppingRecord(RecordBase, frozen=True):
     """A signal came while so many events were open; what stops now is no crash (R12)."""
 
     stopping: int
     at: int = 0
 
 
-class StopRecord(_Record, frozen=True):
+class StopRecord(RecordBase, frozen=True):
     """The program ended gracefully with so many events open."""
 
     stop: int
@@ -282,9 +266,15 @@ Record: TypeAlias = (
     | OutcomeRecord
     | StoppingRecord
     | StopRecord
+    | CancelRecord
+    | CancelledRecord
+    | RetryRecord
+    | DeletedRecord
+    | ToldRecord
+    | AnsweredRecord
 )
 
-KINDS: Final[dict[str, type[_Record]]] = {
+KINDS: Final[dict[str, type[RecordBase]]] = {
     "journal": Header,
     "event": EventRecord,
     "start": StartRecord,
@@ -305,6 +295,12 @@ KINDS: Final[dict[str, type[_Record]]] = {
     "outcome": OutcomeRecord,
     "stopping": StoppingRecord,
     "stop": StopRecord,
+    "cancel": CancelRecord,
+    "cancelled": CancelledRecord,
+    "retry": RetryRecord,
+    "deleted": DeletedRecord,
+    "told": ToldRecord,
+    "answered": AnsweredRecord,
 }
 
 _encoder = msgspec.json.Encoder()

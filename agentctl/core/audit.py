@@ -11,17 +11,23 @@ from typing import Final
 import msgspec
 
 from agentctl.names import format_instance
-from agentctl.records import (
+from agentctl.record_moves import (
     AsideRecord,
+    CancelledRecord,
+    CancelRecord,
+    DeletedRecord,
+    DropRecord,
+    RequeuedRecord,
+    RetryRecord,
+)
+from agentctl.records import (
     BugRecord,
     DoneRecord,
-    DropRecord,
     ErrorRecord,
     EventRecord,
     FailedRecord,
     Header,
     Record,
-    RequeuedRecord,
     StopRecord,
 )
 from agentctl.secrets import mask
@@ -39,6 +45,10 @@ AUDITED: Final = frozenset(
         RequeuedRecord,
         DropRecord,
         StopRecord,
+        CancelRecord,
+        CancelledRecord,
+        RetryRecord,
+        DeletedRecord,
     ]
 )
 _DENIED: Final = "agentctl.errors.Denied"
@@ -50,6 +60,8 @@ def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[s
     at = to_rfc3339(getattr(record, "at", 0))
     if isinstance(record, EventRecord | AsideRecord | RequeuedRecord | DropRecord):
         of: tuple[str, ...] = record.of
+    elif isinstance(record, DeletedRecord):
+        of = record.deleted
     else:
         of = event.of if event is not None else ()
     who = format_instance(agent, of)
@@ -75,7 +87,30 @@ def _whats(record: Record, handler: str) -> list[str]:
         case ErrorRecord() if record.type == _DENIED:
             return [f"denied: call {record.error} ({record.text})"]
         case _:
-            return _moves(record)
+            return _changes(record, handler) or _moves(record)
+
+
+def _changes(record: Record, handler: str) -> list[str]:
+    match record:
+        case CancelRecord():
+            return [f"cancelled: event #{record.cancel} of {handler}{_who(record)}"]
+        case CancelledRecord(ran=True):
+            return [f"cancelled: event #{record.cancelled} of {handler}, its clean-up is done"]
+        case CancelledRecord():
+            return [f"cancelled: event #{record.cancelled} of {handler}{_who(record)}"]
+        case RetryRecord():
+            return [f"retried: event #{record.retry} of {handler}{_who(record)}"]
+        case DeletedRecord():
+            return [f"deleted: the instance{_who(record)}"]
+        case _:
+            return []
+
+
+def _who(record: CancelRecord | CancelledRecord | RetryRecord | DeletedRecord) -> str:
+    """Who asked for it, and why, as far as it is known: ` (by ana: no longer wanted)`."""
+    reason = getattr(record, "reason", "")
+    said = ": ".join(part for part in (record.by and f"by {record.by}", reason) if part)
+    return f" ({said})" if said else ""
 
 
 def _moves(record: Record) -> list[str]:

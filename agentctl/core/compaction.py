@@ -1,38 +1,55 @@
 """Which records are still needed, in the order of a rewritten journal.
 
-Header, states, outcomes of keyed events, `aside` records, then the open events' own records as
-they are. Ended events go; the next number stays.
+Header, states, outcomes of keyed events, answers, `aside` records, the ended events that are
+still kept, then the open events, their records as they are. The next number stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass
 
 import msgspec
 
-from agentctl.core.history import EventHistory, JournalHistory
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import ANSWERS_KEPT_US, JournalHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.records import Header, ParkedRecord, encode
 
-RETENTION_US: Final = 7 * 86_400 * 1_000_000
-"""How long the outcome of a keyed event is kept (R17)."""
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How long what is over is kept (R17); None: as long as it is there.
+
+    Attributes:
+        retention_us: the outcome of a keyed event.
+        keep_failed_us: a failed event with its calls.
+    """
+
+    retention_us: int | None = None
+    keep_failed_us: int | None = None
 
 
-def compacted(history: JournalHistory, header: Header) -> list[bytes]:
+def compacted(history: JournalHistory, header: Header, keeping: Keeping) -> list[bytes]:
     """The bodies of a rewritten journal; `header.kept` is filled in here."""
-    kept = list(_kept(history, header.at))
+    kept = list(_kept(history, header.at, keeping))
     return [encode(msgspec.structs.replace(header, kept=len(kept))), *kept]
 
 
-def _kept(history: JournalHistory, now_us: int) -> Iterator[bytes]:
+def _kept(history: JournalHistory, now_us: int, keeping: Keeping) -> Iterator[bytes]:
     for state in history.states.values():
         yield encode(state)
+    retention_us = keeping.retention_us
     for outcome in history.outcomes.values():
-        if outcome.at + RETENTION_US > now_us:
+        if retention_us is None or outcome.at + retention_us > now_us:
             yield encode(outcome)
+    for answered in history.answered.values():
+        if answered.at + ANSWERS_KEPT_US > now_us:
+            yield encode(answered)
     for aside in history.asides.values():
         yield encode(aside)
+    for ended in history.kept.worth(now_us=now_us, keep_failed_us=keeping.keep_failed_us):
+        yield from ended.bodies
     for number in sorted(history.open):
         yield from _event(history.open[number], stopped=history.stopping)
 

@@ -1,179 +1,50 @@
-"""Folding a journal into what each event has done.
+"""JournalHistory: what a whole journal says, folded record by record.
 
-`JournalHistory.fold` takes the records in order. A record that can't follow what stands before it
-raises `ValueError`; the reader turns that into damage with file and line. The bodies of open
-events are kept as they are, so that a rewrite copies them unread.
+`fold` takes the records in order. A record that can't follow what stands before it raises
+`ValueError`; the reader turns that into damage with file and line. It decides nothing about what
+may go: that is `Kept`'s, and a rewrite's.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from msgspec import UNSET, Raw
 
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
-from agentctl.core.keys import Delivery, call_of, number_of, path_of
-from agentctl.core.lifecycle import ALLOWED, Phase
+from agentctl.core.event_history import EndRecord, EventHistory
+from agentctl.core.kept import Asking, Kept, asking_of
+from agentctl.core.keys import number_of
+from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
-from agentctl.records import (
-    AgainRecord,
+from agentctl.record_moves import (
+    AnsweredRecord,
     AsideRecord,
-    BugRecord,
-    CallRecord,
-    DoneRecord,
-    DroppedRecord,
+    CancelledRecord,
+    DeletedRecord,
     DropRecord,
-    ErrorRecord,
+    RequeuedRecord,
+    RetryRecord,
+    ToldRecord,
+)
+from agentctl.records import (
+    DoneRecord,
     EventRecord,
     FailedRecord,
-    FiredRecord,
     Header,
-    OkRecord,
     OutcomeRecord,
-    ParkedRecord,
     Record,
-    RequeuedRecord,
-    StartRecord,
     StateRecord,
     StoppingRecord,
     StopRecord,
 )
 from agentctl.times import LAST_INSTANT_US
 
-EventRecordLike: TypeAlias = (
-    StartRecord | CallRecord | Delivery | DroppedRecord | ParkedRecord | AgainRecord | BugRecord
-)
-
-
-class EventHistory:
-    """What one open event has done.
-
-    Attributes:
-        calls: what it asked for, by path.
-        deliveries: what was delivered to it, as (path, record), in order.
-        dropped: paths that nobody waited for any more.
-        ended: paths that were delivered or dropped.
-        starts: starts without a new result (R10).
-        alone: whether it had the turn when it started last.
-        bodies: its records as they stand in the journal.
-    """
-
-    __slots__ = (
-        "accepted",
-        "alone",
-        "begun",
-        "bodies",
-        "bug",
-        "calls",
-        "deliveries",
-        "dropped",
-        "ended",
-        "phase",
-        "started_us",
-        "starts",
-    )
-
-    def __init__(self, accepted: EventRecord, body: bytes) -> None:
-        self.accepted = accepted
-        self.bodies = [body]
-        self.calls: dict[str, CallRecord] = {}
-        self.deliveries: list[tuple[str, Delivery]] = []
-        self.dropped: set[str] = set()
-        self.ended: set[str] = set()
-        self.phase = Phase.QUEUED
-        self.started_us: int | None = None
-        self.starts = 0
-        self.begun = False
-        self.alone = False
-        self.bug: BugRecord | None = None
-
-    @property
-    def number(self) -> int:
-        """The event's number."""
-        return self.accepted.event
-
-    def fold(self, kind: str, record: EventRecordLike, body: bytes) -> None:
-        """Take the event's next record.
-
-        Raises:
-            ValueError: it can't follow what stands before it.
-        """
-        _check_follows(kind, self)
-        _EVENT_FOLDS[type(record)](self, record)
-        self.bodies.append(body)
-
-    def _start(self, record: StartRecord) -> None:
-        if self.started_us is None:
-            self.started_us = record.at
-        if not self.begun:
-            self.begun = True
-            self.starts += 1
-        self.phase = Phase.EXECUTING
-
-    def _again(self, record: AgainRecord) -> None:
-        self.starts += 1
-        self.begun = True
-        self.alone = record.alone
-        self.phase = Phase.EXECUTING
-
-    def _call(self, record: CallRecord) -> None:
-        path = path_of(record.call)
-        if path in self.calls:
-            raise ValueError(f"the call {record.call} is there twice")
-        self.calls[path] = record
-        self.phase = Phase.EXECUTING
-
-    def _delivered(self, record: Delivery) -> None:
-        path = path_of(call_of(record))
-        call = self.calls.get(path)
-        if call is None:
-            raise ValueError(f"an outcome of {call_of(record)}, which wasn't called")
-        if (call.fn == "timer") is not isinstance(record, FiredRecord):
-            raise ValueError(f"{call_of(record)} is a {call.fn}, and this is no outcome of one")
-        self._ends(path, call_of(record))
-        self.deliveries.append((path, record))
-        self.starts = 0
-        self.alone = False
-        self.phase = Phase.EXECUTING
-
-    def _dropped(self, record: DroppedRecord) -> None:
-        path = path_of(record.dropped)
-        if path not in self.calls:
-            raise ValueError(f"{record.dropped} was dropped without having been called")
-        self._ends(path, record.dropped)
-        self.dropped.add(path)
-
-    def _ends(self, path: str, call: str) -> None:
-        if path in self.ended:
-            raise ValueError(f"{call} was over before")
-        self.ended.add(path)
-
-    def _parked(self, _record: ParkedRecord) -> None:
-        self.phase = Phase.PARKED
-
-    def _bug(self, record: BugRecord) -> None:
-        self.bug = record
-        self.phase = Phase.STUCK
-
-
-_EVENT_FOLDS: Final[dict[type, Callable[[EventHistory, Any], None]]] = {
-    StartRecord: EventHistory._start,
-    AgainRecord: EventHistory._again,
-    CallRecord: EventHistory._call,
-    OkRecord: EventHistory._delivered,
-    ErrorRecord: EventHistory._delivered,
-    FiredRecord: EventHistory._delivered,
-    DroppedRecord: EventHistory._dropped,
-    ParkedRecord: EventHistory._parked,
-    BugRecord: EventHistory._bug,
-}
-
-
-def _check_follows(kind: str, event: EventHistory) -> None:
-    if kind not in ALLOWED[event.phase]:
-        raise ValueError(f"{kind!r} can't follow: event {event.number} is {event.phase}")
+ANSWERS_KEPT_US: Final = 60_000_000
+"""Who asks for a change asks for 5 seconds, and longer only while somebody answers."""
 
 
 class JournalHistory:
@@ -182,6 +53,10 @@ class JournalHistory:
     Attributes:
         next_event: the number that the next event gets.
         open: the events that haven't ended, by number.
+        kept: those that have, as far as they are still of use.
+        keys: the open event of each idempotency key, by instance and key.
+        asked: the open event of each asking call.
+        answered: changes that were carried out and answered, by the id they were asked under.
         states: each instance's committed state.
         outcomes: how keyed events ended, by instance and key.
         asides: the events whose lines lie in `set-aside`, by number.
@@ -189,8 +64,13 @@ class JournalHistory:
         stopped: the last program ended gracefully.
     """
 
-    def __init__(self, trail: AuditTrail | None = None) -> None:
+    def __init__(self, trail: AuditTrail | None = None, *, keep: int | None = None) -> None:
         self._trail = trail
+        self._keep = keep
+        self.kept = Kept(keep or 0)
+        self.keys: dict[tuple[Identity, str], int] = {}
+        self.asked: dict[Asking, int] = {}
+        self.answered: OrderedDict[str, AnsweredRecord] = OrderedDict()
         self.header: Header | None = None
         self.next_event = 1
         self.open: dict[int, EventHistory] = {}
@@ -220,17 +100,18 @@ class JournalHistory:
         event = event or self.open.get(number)
         of = type(record)
         if of in AUDITED and self._trail is not None:
-            self._audit(self._trail, record, event)
+            self._audit(self._trail, record, event or self.kept.events.get(number))
         whole = _JOURNAL_FOLDS.get(of)
         if whole is not None:
             whole(self, record, body)
             return
         if event is None:
+            event = self._reopened(number) if of is RetryRecord else None
+        if event is None:
             raise ValueError(f"{kind!r} of event {number}, which isn't open")
-        if of is DoneRecord or of is FailedRecord:
-            self._end(event, kind, record)  # type: ignore[arg-type]
-        else:
-            event.fold(kind, record, body)  # type: ignore[arg-type]
+        event.fold(kind, record, body)  # type: ignore[arg-type]
+        if event.end is not None:
+            self._end(event, event.end)
 
     def _audit(self, trail: AuditTrail, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
@@ -249,6 +130,8 @@ class JournalHistory:
     def _header(self, record: Header, _body: bytes) -> None:
         self.header = record
         self.next_event = record.next
+        if self._keep is None:
+            self.kept = Kept(record.keep)
 
     def _event(self, record: EventRecord, body: bytes) -> None:
         if record.event in self.asides:
@@ -258,18 +141,55 @@ class JournalHistory:
         used = record.event < self.next_event and not self._is_carried_over
         if used or record.event in self.open:
             raise ValueError(f"event {record.event} is there twice")
-        self.open[record.event] = EventHistory(record, body)
-        self.next_event = max(self.next_event, record.event + 1)
+        self.begin(EventHistory(record, body))
 
-    def _end(self, event: EventHistory, kind: str, record: DoneRecord | FailedRecord) -> None:
-        _check_follows(kind, event)
-        if self.open.pop(event.number, None) is not event:
-            raise ValueError(f"{kind!r} of event {event.number}, which is only being requeued")
+    def begin(self, event: EventHistory) -> None:
+        """Take an event that was accepted."""
+        self._opened(event)
+        self.next_event = max(self.next_event, event.number + 1)
+
+    def _opened(self, event: EventHistory) -> None:
         accepted = event.accepted
-        if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
-            self.states[accepted.of] = StateRecord(record.state, accepted.of)
+        self.open[event.number] = event
         if accepted.key is not None:
-            self.outcomes[accepted.of, accepted.key] = outcome_of(accepted, record)
+            self.keys[accepted.of, accepted.key] = event.number
+        if accepted.from_ is not None and (asking := asking_of(event)) is not None:
+            self.asked[asking] = event.number
+
+    def _closed(self, event: EventHistory) -> None:
+        accepted, number = event.accepted, event.number
+        del self.open[number]
+        if accepted.key is not None and self.keys.get((accepted.of, accepted.key)) == number:
+            del self.keys[accepted.of, accepted.key]
+        if accepted.from_ is not None and (asking := asking_of(event)) is not None:
+            self.asked.pop(asking, None)
+
+    def _reopened(self, number: int) -> EventHistory | None:
+        """A failed event that a retry queues again."""
+        event = self.kept.events.get(number)
+        if event is not None:
+            self.reopen(event)
+        return event
+
+    def _end(self, event: EventHistory, end: EndRecord) -> None:
+        if self.open.get(event.number) is not event:
+            raise ValueError(f"event {event.number} ends, which is only being requeued")
+        if self._is_carried_over:
+            # What became of it since then stands in records of its own.
+            self._closed(event)
+            self.kept.add(event)
+        else:
+            self.finish(event, end)
+
+    def finish(self, event: EventHistory, end: EndRecord) -> None:
+        """Take an open event's end."""
+        self._closed(event)
+        self.kept.add(event)
+        accepted = event.accepted
+        if isinstance(end, DoneRecord) and isinstance(end.state, Raw):
+            self.states[accepted.of] = StateRecord(end.state, accepted.of)
+        if accepted.key is not None:
+            self.outcomes[accepted.of, accepted.key] = outcome_of(accepted, end)
 
     def _state(self, record: StateRecord, _body: bytes) -> None:
         self.states[record.of] = record
@@ -278,13 +198,20 @@ class JournalHistory:
         self.outcomes[record.of, record.key] = record
 
     def _aside(self, record: AsideRecord, _body: bytes) -> None:
-        event = self.open.pop(record.aside, None)
+        event = self.open.get(record.aside)
         if event is not None:
-            _check_follows("aside", event)
-        elif not self._is_carried_over:
+            event.check_may_follow("aside")
+            self.set_aside(event, record)
+            return
+        if not self._is_carried_over:
             raise ValueError(f"event {record.aside} is set aside, and isn't open")
         self.asides[record.aside] = record
         self.next_event = max(self.next_event, record.aside + 1)
+
+    def set_aside(self, event: EventHistory, record: AsideRecord) -> None:
+        """Take note that an open event's lines lie in `set-aside`."""
+        self._closed(event)
+        self.asides[event.number] = record
 
     def _requeued(self, record: RequeuedRecord, _body: bytes) -> None:
         if record.requeued not in self.asides:
@@ -296,12 +223,40 @@ class JournalHistory:
             event.starts = 0
             event.begun = False
             event.phase = Phase.QUEUED
-            self.open[record.requeued] = event
+            self._opened(event)
         del self.asides[record.requeued]
 
     def _drop(self, record: DropRecord, _body: bytes) -> None:
         if self.asides.pop(record.drop, None) is None:
             raise ValueError(f"event {record.drop} isn't set aside")
+
+    def reopen(self, event: EventHistory) -> None:
+        """Take an event that goes on, as it is read anew; what was known of it goes."""
+        accepted, number = event.accepted, event.number
+        self.kept.take(number)
+        if number in self.open:
+            self._closed(self.open[number])
+        if accepted.key is not None:
+            outcome = self.outcomes.get((accepted.of, accepted.key))
+            if outcome is not None and outcome.outcome == number:
+                del self.outcomes[accepted.of, accepted.key]
+        self.begin(event)
+
+    def _deleted(self, record: DeletedRecord, _body: bytes) -> None:
+        self.forget(record.deleted)
+
+    def forget(self, of: Identity) -> None:
+        """Drop what is known of an instance that was deleted."""
+        self.states.pop(of, None)
+        self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
+
+    def _told(self, record: ToldRecord, _body: bytes) -> None:
+        for asking, number in list(self.kept.untold.items()):
+            if number == record.event:
+                self.kept.told(asking)
+
+    def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
+        remember(self.answered, record)
 
     def _stopping(self, _record: StoppingRecord, _body: bytes) -> None:
         self.stopping = True
@@ -320,16 +275,30 @@ _JOURNAL_FOLDS: Final[dict[type, Callable[[JournalHistory, Any, bytes], None]]] 
     DropRecord: JournalHistory._drop,
     StoppingRecord: JournalHistory._stopping,
     StopRecord: JournalHistory._stop,
+    DeletedRecord: JournalHistory._deleted,
+    ToldRecord: JournalHistory._told,
+    AnsweredRecord: JournalHistory._answered,
 }
 
 
-def outcome_of(accepted: EventRecord, end: DoneRecord | FailedRecord) -> OutcomeRecord:
+def remember(answered: OrderedDict[str, AnsweredRecord], record: AnsweredRecord) -> None:
+    """Note an answer, and forget those that nobody can be asking for any more."""
+    answered[record.answered] = record
+    while answered and next(iter(answered.values())).at < record.at - ANSWERS_KEPT_US:
+        answered.popitem(last=False)
+
+
+def outcome_of(accepted: EventRecord, end: EndRecord) -> OutcomeRecord:
     """What compaction keeps of a keyed event that ended (R17)."""
     assert accepted.key is not None
-    if isinstance(end, DoneRecord):
-        number, status, failed = end.done, "completed", None
-    else:
-        number, status, failed = end.failed, "failed", end
+    match end:
+        case DoneRecord():
+            number, status = end.done, "completed"
+        case CancelledRecord():
+            number, status = end.cancelled, "cancelled"
+        case FailedRecord():
+            number, status = end.failed, "failed"
+    failed = end if isinstance(end, FailedRecord) else None
     return OutcomeRecord(
         number,
         accepted.handler,

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
+from agentctl.record_moves import (
+    AsideRecord,
+    CancelledRecord,
+    CancelRecord,
+    DropRecord,
+    RequeuedRecord,
+    RetryRecord,
+)
 from agentctl.records import (
     AgainRecord,
-    AsideRecord,
     BugRecord,
     CallRecord,
     DoneRecord,
     DroppedRecord,
-    DropRecord,
     ErrorRecord,
     EventRecord,
     FailedRecord,
@@ -21,7 +27,6 @@ from agentctl.records import (
     OutcomeRecord,
     ParkedRecord,
     Record,
-    RequeuedRecord,
     StartRecord,
 )
 
@@ -59,6 +64,9 @@ _NUMBER_FIELDS: Final = {
     AsideRecord: "aside",
     RequeuedRecord: "requeued",
     DropRecord: "drop",
+    CancelRecord: "cancel",
+    CancelledRecord: "cancelled",
+    RetryRecord: "retry",
     OutcomeRecord: "outcome",
 }
 

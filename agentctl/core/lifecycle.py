@@ -9,8 +9,8 @@ from typing import Final
 class Phase(enum.StrEnum):
     """Where an open event stands, as its records tell it.
 
-    `executing` also covers an event whose program died meanwhile; `parked` one that only waits
-    for time, or that a graceful stop let go of.
+    `executing` also covers an event whose program died meanwhile; `parked` one that only waits,
+    for time or for another agent, or that a graceful stop let go of.
     """
 
     QUEUED = "queued"
@@ -19,15 +19,18 @@ class Phase(enum.StrEnum):
     STUCK = "stuck"
 
 
-_WITHOUT_A_RUN: Final = frozenset(["start", "again", "bug"])
+_WITHOUT_A_RUN: Final = frozenset(["start", "again", "bug", "cancelled"])
 _AT_WORK: Final = _WITHOUT_A_RUN | frozenset(
-    ["call", "ok", "error", "fired", "dropped", "parked", "done", "failed"]
+    ["call", "ok", "error", "fired", "dropped", "parked", "done", "failed", "cancel"]
 )
 
 ALLOWED: Final[dict[Phase, frozenset[str]]] = {
     Phase.QUEUED: _WITHOUT_A_RUN | {"aside"},
     Phase.EXECUTING: _AT_WORK | {"aside"},
     Phase.PARKED: _AT_WORK,
-    Phase.STUCK: _WITHOUT_A_RUN | {"aside"},
+    Phase.STUCK: _WITHOUT_A_RUN | {"aside", "retry"},
 }
-"""The kinds of record that may come next for an event in each phase."""
+"""The kinds of record that may come next for an event in each phase.
+
+Of one that is over only a failed one goes on, by `retry`.
+"""

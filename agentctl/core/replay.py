@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Raw, UnsetType
 
-from agentctl.core.history import EventHistory
+from agentctl.core.event_history import EventHistory
 from agentctl.records import CallRecord
 
 
@@ -50,6 +50,19 @@ class Replay:
             return recorded
         return Difference(path, describe(recorded), describe(asked))
 
+    def to_accept(self, found: Difference) -> tuple[list[str], list[str]]:
+        """What must go from the record for the program's way to go on; paths.
+
+        Returns:
+            The calls to be made again, and those that no longer count.
+        """
+        calls = self._history.calls
+        forget = [path for path in calls if path not in self._asked or path == found.path]
+        if forget:
+            return [], forget
+        rest = self._history.deliveries[len(self._history.deliveries) - self.undelivered :]
+        return [path for path, _ in rest if path in calls], []
+
     def left_over(self, still_open: frozenset[str]) -> Difference | None:
         """Find what is on record and wasn't asked for, once all is delivered."""
         for path, call in self._history.calls.items():
@@ -63,7 +76,9 @@ class Replay:
 
 
 def _same(recorded: CallRecord, asked: CallRecord, *, by_name: bool) -> bool:
-    if recorded.fn != asked.fn or recorded.until != asked.until:
+    if (recorded.fn, recorded.until) != (asked.fn, asked.until):
+        return False
+    if (recorded.to, recorded.handler) != (asked.to, asked.handler):
         return False
     if by_name:
         return True
@@ -87,7 +102,8 @@ def describe(call: CallRecord) -> str:
         return f"{call.fn} until {call.until}"
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
-    return f"{call.fn}({_shown(args, kwargs, call.digest)})"
+    fn = call.fn if call.to is None else f"{call.to}.{call.handler}"
+    return f"{fn}({_shown(args, kwargs, call.digest)})"
 
 
 _SHOWN_LENGTH = 200

@@ -15,17 +15,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
-from agentctl.core.history import EventHistory
+from agentctl.core.event_history import EventHistory
 from agentctl.core.keys import call_of, number_of, path_of
 from agentctl.errors import SetAsideDamaged
+from agentctl.record_moves import AsideRecord, CancelRecord, RequeuedRecord
 from agentctl.records import (
-    AsideRecord,
     CallRecord,
     ErrorRecord,
     EventRecord,
     FiredRecord,
     OkRecord,
-    RequeuedRecord,
     StartRecord,
     decode,
     encode,
@@ -139,7 +138,9 @@ def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
     """What the journal keeps of an event whose lines lie in `set-aside`."""
     accepted = history.accepted
     hidden = [Raw(body) for body in history.bodies[1:] if _is_hidden(history, body)]
-    times = {call_of(one): one.at for _, one in history.deliveries}
+    times = {
+        call_of(one): one.at for _, one in history.deliveries if not isinstance(one, CancelRecord)
+    }
     return AsideRecord(
         accepted.event,
         accepted.handler,
@@ -151,6 +152,8 @@ def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
         lane=accepted.lane,
         digest=accepted.digest,
         from_=accepted.from_,
+        asker=accepted.asker,
+        behind=accepted.behind,
         accepted=accepted.at,
         started=history.started_us or 0,
         times=times,
@@ -245,6 +248,8 @@ def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list
         lane=aside.lane,
         digest=aside.digest,
         from_=aside.from_,
+        asker=aside.asker,
+        behind=aside.behind,
         nonce=aside.nonce,
         at=aside.accepted,
     )

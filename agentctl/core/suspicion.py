@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from agentctl.core.history import EventHistory, JournalHistory
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
 
 EventId: TypeAlias = tuple[str, int]

@@ -35,6 +35,18 @@ OVER = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.MISSED, 
 """The states that nothing leaves by itself."""
 
 
+class Accepted(Struct, frozen=True):
+    """An invocation that is on record.
+
+    Attributes:
+        event: its address.
+        joined: an event that was there already, under the same idempotency key.
+    """
+
+    event: str
+    joined: bool = False
+
+
 class CancelRequest(Struct, frozen=True, tag_field="do", tag="cancel"):
     """Cancel one event, named by its number or by its idempotency key (R20).
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
 
-EndStatus: TypeAlias = Literal["completed", "failed", "stuck"]
+EndStatus: TypeAlias = Literal["completed", "failed", "cancelled", "stuck"]
 
 
 class InvokeRequest(Struct, frozen=True):

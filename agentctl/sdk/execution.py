@@ -48,7 +48,35 @@ class TimerOp(Struct, frozen=True, gc=False):
     until_us: int
 
 
-Op: TypeAlias = CallOp | TimerOp
+class Target(Struct, frozen=True):
+    """A handler or a query of one instance."""
+
+    agent: str
+    identity: tuple[str, ...]
+    name: str
+
+
+class AskOp(Struct, frozen=True):
+    """A question to another instance: one of its handlers, as an event of its own, or a query.
+
+    Attributes:
+        path: its place in the event.
+        target: who is asked, and what.
+        cls: the asked agent's class as the asking one knows it.
+        args: the arguments as a JSON list.
+        kwargs: the arguments that go by name, as a JSON object; None if there are none.
+        query: it only reads the committed state.
+    """
+
+    path: str
+    target: Target
+    cls: type
+    args: bytes
+    kwargs: bytes | None
+    query: bool
+
+
+Op: TypeAlias = CallOp | TimerOp | AskOp
 
 
 class Result(Struct, frozen=True):
@@ -95,14 +123,6 @@ class Execution(Protocol):
     def drop(self, path: str) -> None:
         """Take back what nobody waits for any more (R9)."""
         ...
-
-
-class Target(Struct, frozen=True):
-    """A handler or a query of one instance."""
-
-    agent: str
-    identity: tuple[str, ...]
-    name: str
 
 
 class Invoker(Protocol):

@@ -23,11 +23,11 @@ from typing import (
 )
 
 from agentctl.errors import AgentctlError, BadAgentClass
+from agentctl.sdk.asking import ask, read
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import Zone
 from agentctl.sdk.planned import ScheduleHandle, Token, not_yet
 from agentctl.sdk.registry import Reference
-from agentctl.sdk.stubs import running_loop
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,7 +53,7 @@ class BoundHandler(Generic[P, R_co]):
         reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)
         if reference is None:
             return self._handler.fn(self._obj, *args, **kwargs)
-        return _ask(reference, self._handler.name, args, kwargs)
+        return ask(reference, self._handler.name, args, kwargs)
 
     def trigger(
         self, *, key: str | None = None, priority: Priority = "medium"
@@ -118,14 +118,6 @@ class BoundHandler(Generic[P, R_co]):
     ) -> Callable[P, Awaitable[ScheduleHandle]]:
         """Schedule it by cron; not in this version yet."""
         raise not_yet("cron")
-
-
-async def _ask(
-    reference: Reference, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    if running_loop() is not None:
-        raise not_yet("asking another agent from a handler")
-    return await reference.find_invoker().invoke(reference.target(name), args, kwargs)
 
 
 class Handler(Generic[P, R_co]):
@@ -207,13 +199,11 @@ class Query(Generic[P, R_co]):
         reference: Reference | None = getattr(obj, "__agentctl_reference__", None)
         if obj is None or reference is None:
             return self.fn.__get__(obj, owner)
-        if running_loop() is not None:
-            raise not_yet("asking another agent from a handler")
 
-        async def ask(*args: Any, **kwargs: Any) -> Any:
-            return await reference.find_invoker().query(reference.target(self.name), args, kwargs)
+        def ask_it(*args: Any, **kwargs: Any) -> Any:
+            return read(reference, self.name, args, kwargs)
 
-        return ask
+        return ask_it
 
 
 def query(

@@ -267,6 +267,14 @@ class HandlerLoop(ForbiddenLoop):
             future.set_exception(outcome.error)
         self._fed = False
 
+    def cancel(self, at_us: int) -> None:
+        """Raise `CancelledError` in the handler where it waits; the next `turn()` lets it happen."""
+        self.now_us = max(self.now_us, at_us)
+        assert self.root is not None
+        self._fed = True
+        self.root.cancel()
+        self._fed = False
+
     def cancel_unfinished(self) -> None:
         """Cancel the branches that still run; the next `turn()` lets them clean up."""
         self._fed = True

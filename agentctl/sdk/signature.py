@@ -156,6 +156,14 @@ class CallSignature:
         )
         return listed, b"{" + b",".join(named) + b"}"
 
+    def canonical(self, args: bytes, kwargs: bytes | None) -> bytes:
+        """Write recorded arguments so that the same ones are the same, however they were given."""
+        values, by_name = self.decode(args, kwargs)
+        given = self._bindable.bind(*values, **by_name)
+        given.apply_defaults()
+        listed, named = self.encode(given.args, given.kwargs)
+        return listed + (named or b"")
+
     def _encode_one(self, index: int, one: Codec[Any], value: object) -> bytes:
         try:
             return one.encode(value)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 from agentctl.errors import AgentctlError, Dropped
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
-from agentctl.sdk.execution import CallOp
+from agentctl.sdk.execution import AskOp, CallOp
 from agentctl.sdk.loop import HandlerLoop
 
 
@@ -30,22 +30,23 @@ _OF_COROUTINES: Final = ("cr_code", "gi_code", "ag_code", "cr_frame", "gi_frame"
 
 
 class CallStub(Coroutine[Any, Any, Any]):
-    """One call of a capability, not yet awaited; a coroutine, so that tasks can be made of it."""
+    """One call of a handler, not yet awaited; a coroutine, so that tasks can be made of it."""
 
-    __slots__ = ("_loop", "_op", "_steps", "order")
+    __slots__ = ("_fn", "_loop", "_op", "_steps", "order")
 
-    def __init__(self, loop: HandlerLoop, op: CallOp, caller: FrameType) -> None:
+    def __init__(self, loop: HandlerLoop, op: CallOp | AskOp, fn: str, caller: FrameType) -> None:
         self.order = loop.next_order()
         self._loop = loop
         self._op = op
+        self._fn = fn
         self._steps: Generator[Any, Any, Any] | None = None
-        loop.unawaited[self.order] = (op.method.fn, caller.f_code.co_filename, caller.f_lineno)
+        loop.unawaited[self.order] = (fn, caller.f_code.co_filename, caller.f_lineno)
 
     def __hash__(self) -> int:
         return self.order
 
     def __repr__(self) -> str:
-        return f"<call {self._op.method.fn} of {self._loop.execution.title}>"
+        return f"<call {self._fn} of {self._loop.execution.title}>"
 
     def _run(self) -> Generator[Any, Any, Any]:
         loop, path = self._loop, self._op.path
@@ -83,7 +84,7 @@ class CallStub(Coroutine[Any, Any, Any]):
         return self._started()
 
     def __str__(self) -> str:
-        raise TypeError(f"{self._op.method.fn}() wasn't awaited: write `await` before it")
+        raise TypeError(f"{self._fn}() wasn't awaited: write `await` before it")
 
     def __format__(self, _spec: str) -> str:
         return str(self)
@@ -92,7 +93,7 @@ class CallStub(Coroutine[Any, Any, Any]):
         if name.startswith("__") or name in _OF_COROUTINES:
             raise AttributeError(name)
         raise AttributeError(
-            f"{self._op.method.fn}() wasn't awaited, so its result has no {name!r} yet: "
+            f"{self._fn}() wasn't awaited, so its result has no {name!r} yet: "
             "write `await` before it"
         )
 
@@ -120,7 +121,7 @@ def _stub_method(spec: MethodSpec, field: str, denied: str | None) -> Callable[.
         listed, named = spec.signature.encode(args, kwargs)
         path = loop.branch().next_path()
         op = CallOp(path, field, spec, listed, named, denied)
-        return CallStub(loop, op, sys._getframe(1))
+        return CallStub(loop, op, spec.fn, sys._getframe(1))
 
     method.__name__ = method.__qualname__ = spec.name
     return method

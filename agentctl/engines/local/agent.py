@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw, Struct
 
 from agentctl.core.audit import AUDITED, audit_lines
-from agentctl.core.history import EventHistory, JournalHistory
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory, remember
+from agentctl.core.kept import Asking, asking_of
 from agentctl.core.lifecycle import Phase
+from agentctl.engines.changes import Accepted
+from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.calls import BoundMethod
 from agentctl.engines.local.committer import Committer
 from agentctl.engines.local.endings import End
 from agentctl.engines.local.instances import Instances
+from agentctl.engines.local.outcomes import of_outcome, of_record
 from agentctl.engines.local.program import ProgramCore
+from agentctl.engines.local.queue import EventQueue
 from agentctl.engines.local.run import EventRun
+from agentctl.engines.local.waiters import Waiter, Waiters
+from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Interrupted, NotFound, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.records import DoneRecord, EventRecord, Record, StoppingRecord, StopRecord, encode
+from agentctl.record_moves import AnsweredRecord, CancelledRecord
+from agentctl.records import (
+    BugRecord,
+    DoneRecord,
+    EventRecord,
+    Record,
+    StoppingRecord,
+    StopRecord,
+    encode,
+)
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
-
-_BEGUN_AT_ONCE: Final = 64
-"""Events begun in one go; then the program's loop gets its breath."""
-
-Waiter = asyncio.Future[End]
 
 
 class AgentRuntime:
@@ -45,21 +57,18 @@ class AgentRuntime:
         self.settings = binding.settings
         self.program = program
         self.store = store
+        self.history = history
         self.latest_us = history.latest_us
         self.open: dict[int, EventHistory] = history.open
-        self.stuck: dict[int, str] = {}
+        self.stuck: dict[int, Ended] = {}
         self.runs: dict[int, EventRun] = {}
-        self.executing: set[int] = set()
-        self.waiters: dict[int, list[Waiter]] = {}
+        self.waiters = Waiters()
         self._methods = binding.methods()
         self._deny = binding.deny
-        self._next = history.next_event
         self._states = {of: _members(one.state) for of, one in history.states.items()}
         self._fresh_state = {name: one.default for name, one in self.spec.state.items()}
-        self._instances = Instances()
-        self._ready: deque[int] = deque()
-        self._resume: deque[tuple[int, str]] = deque()
-        self._pumping = False
+        self.instances = Instances()
+        self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
             store,
             program.guard,
@@ -80,35 +89,47 @@ class AgentRuntime:
 
     # -- accepting
 
-    def accept(self, identity: Identity, handler: str, args: bytes, kwargs: bytes | None) -> int:
+    def accept(self, wanted: Wanted) -> int:
         """Put an event on record and queue it; it is accepted once that is durable (R1)."""
-        number = self._next
-        self._next += 1
-        record = EventRecord(
-            number,
-            handler,
-            Raw(args),
-            kwargs=UNSET if kwargs is None else Raw(kwargs),
-            of=identity,
-            nonce=self.program.entropy(),
-            at=self.program.now_us(),
-        )
-        self.append(record, event=record)
+        history, now_us = self.history, self.program.now_us()
+        record = wanted.record(history.next_event, self.program.entropy(), now_us)
+        bodies = [encode(record)]
+        if wanted.request:
+            accepted = Accepted(str(self.address(record)))
+            bodies.append(self._answered(wanted.request, "invoke", accepted, now_us))
+        self.append_bodies(bodies, audit_lines(self.name, record, record))
         # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
-        history = self.open[number] = EventHistory(record, b"")
-        self._queue(history)
-        return number
+        event = EventHistory(record, b"")
+        history.begin(event)
+        self.queue(event)
+        return record.event
 
-    def _queue(self, history: EventHistory) -> None:
+    def _answered(self, request: str, do: str, answer: Struct, at_us: int) -> bytes:
+        """The record of an answer, so that who asks again changes nothing."""
+        record = AnsweredRecord(request, do, Raw(msgspec.json.encode(answer)), at=at_us)
+        remember(self.history.answered, record)
+        return encode(record)
+
+    @property
+    def waiting_to_begin(self) -> int:
+        """How many accepted events haven't begun in this program."""
+        return len(self.open) - len(self.runs) - len(self.stuck)
+
+    def queue(self, history: EventHistory) -> None:
+        """Let an event begin as soon as its instance and a permit are free."""
         if self._takes_instance(history):
-            self._ready.append(history.number)
-            self.pump_soon()
+            self.events.add(history.number)
 
     def _takes_instance(self, history: EventHistory) -> bool:
         """Whether the event may begin as far as its instance goes; else it waits for it."""
-        handler = self.spec.handlers.get(history.accepted.handler)
-        exclusive = handler is not None and handler.exclusive
-        return not exclusive or self._instances.take(history.accepted.of, history.number)
+        return not self.exclusive(history.accepted) or self.instances.take(
+            history.accepted.of, history.number
+        )
+
+    def exclusive(self, accepted: EventRecord) -> bool:
+        """Whether the event holds its instance."""
+        handler = self.spec.handlers.get(accepted.handler)
+        return handler is not None and handler.exclusive
 
     def recover(self, suspects: frozenset[int]) -> frozenset[int]:
         """Queue what is on record: those that held their instance first, then by number.
@@ -121,7 +142,7 @@ class AgentRuntime:
         for history in events:
             history.bodies.clear()  # they were for the rewrite
             if history.number not in suspects:
-                self._queue(history)
+                self.queue(history)
             elif self._takes_instance(history):
                 ready.add(history.number)
         return frozenset(ready)
@@ -144,36 +165,6 @@ class AgentRuntime:
 
     # -- beginning events
 
-    def pump_soon(self) -> None:
-        """Begin what may begin, next on the program's loop."""
-        if not self._pumping:
-            self._pumping = True
-            self.program.soon(self._pump)
-
-    @property
-    def can_begin(self) -> bool:
-        """Whether something waits that may begin now."""
-        waits = bool(self._ready or self._resume)
-        return waits and self.program.gate_open and self._has_permit
-
-    @property
-    def _has_permit(self) -> bool:
-        return len(self.executing) < self.settings.concurrency
-
-    def _pump(self) -> None:
-        self._pumping = False
-        for _ in range(_BEGUN_AT_ONCE):
-            if not self.can_begin or self.program.stopping:
-                break
-            if self._resume:
-                number, path = self._resume.popleft()
-                self._go_on(number, path)
-            else:
-                self.begin(self._ready.popleft())
-        if self.can_begin:
-            self.pump_soon()
-        self.program.settle_soon()
-
     def begin(self, number: int) -> None:
         """Begin one event; what can't run is stuck, and holds nobody up (R3)."""
         assert number not in self.runs, "an event begins once"
@@ -181,31 +172,30 @@ class AgentRuntime:
         run = EventRun(self, history)
         run.counted = (self.name, number) in self.program.counted
         self.runs[number] = run
-        self.executing.add(number)
+        self.events.executing.add(number)
         self.program.begun(self.name, number)
         try:
             run.prepare()
         except Exception as error:  # noqa: BLE001 - the event's own trouble, nobody else's
-            self._cannot_run(number, run.title, error)
+            self._cannot_run(number, error)
             return
         run.begin()
 
-    def _cannot_run(self, number: int, title: str, error: Exception) -> None:
+    def _cannot_run(self, number: int, error: Exception) -> None:
+        accepted = self.open[number].accepted
         what = error.message if isinstance(error, AgentctlError) else repr(error)
-        text = f"{title}: {what}"
-        self.stuck[number] = text
-        self.program.listener.warned(f"{text}; the event is stuck")
+        address = self.address(accepted)
+        self.stuck[number] = Ended(address, accepted.handler, "stuck", text=what)
+        self.program.listener.warned(f"{address}: {what}; the event is stuck")
         self._release(number)
-        stuck = Stuck(text, hint=getattr(error, "hint", None))
-        for waiter in self.waiters.pop(number, ()):
-            if not waiter.done():
-                waiter.set_exception(stuck)
+        stuck = Stuck(f"{address}: {what}", hint=getattr(error, "hint", None))
+        self.waiters.tell(number, None, End(BugRecord(number, what), self.stuck[number], stuck))
 
     def _go_on(self, number: int, path: str) -> None:
         run = self.runs.get(number)
         if run is not None and run.waits_for(path):
-            self.executing.add(number)
-            run.fire(path)
+            self.events.executing.add(number)
+            run.go_on(path)
 
     # -- what a running event needs (Site)
 
@@ -230,16 +220,16 @@ class AgentRuntime:
 
     def heard(self, number: int) -> bool:
         """Whether somebody in this program waits for the outcome."""
-        return any(not waiter.done() for waiter in self.waiters.get(number, ()))
+        return self.waiters.heard(number) or self.open[number].accepted.from_ is not None
 
     def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         """Put one record on record, with its audit lines."""
         lines = audit_lines(self.name, record, event) if type(record) in AUDITED else ()
         self._committer.append([encode(record)], lines)
 
-    def append_bodies(self, bodies: Sequence[bytes]) -> None:
-        """Put a turn's batch on record."""
-        self._committer.append(bodies)
+    def append_bodies(self, bodies: Sequence[bytes], audit: Sequence[str] = ()) -> None:
+        """Put a batch on record."""
+        self._committer.append(bodies, audit)
 
     def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:
         """Run `callback` once everything appended so far is durable."""
@@ -264,20 +254,19 @@ class AgentRuntime:
     def parked(self, number: int) -> None:
         """The event only waits for time: its records become durable, its permit free."""
         self._committer.when_durable(_nothing)
-        self.executing.discard(number)
+        self.events.executing.discard(number)
         self.program.passed(self.name, number)
         self.program.settled(self.name, number)
-        self.pump_soon()
+        self.events.pump_soon()
 
-    def timer_due(self, number: int, path: str) -> None:
-        """A wait of the event is over; it goes on as soon as it has a permit."""
+    def goes_on(self, number: int, path: str) -> None:
+        """A wait of the event is over: it goes on as soon as it has a permit."""
         if self.program.stopping:
             return
-        if number in self.executing:
-            self.runs[number].fire(path)
+        if number in self.events.executing:
+            self.runs[number].go_on(path)
             return
-        self._resume.append((number, path))
-        self.pump_soon()
+        self.events.resume(number, path)
 
     def over(self, number: int, end: End, batch: Sequence[bytes]) -> None:
         """Put an event's end on record, in one write with its last batch, and tell of it."""
@@ -285,50 +274,81 @@ class AgentRuntime:
         record = end.record
         self._committer.append([*batch, encode(record)], audit_lines(self.name, record, accepted))
         # Crash here: the end is on record; nobody was told, and the next start knows it.
-        if end.ended.status == "stuck":
-            self.stuck[number] = end.ended.text
+        asking = asking_of(self.open[number])
+        if isinstance(record, BugRecord):
+            self.stuck[number] = replace(end.ended, error=None)
+            self.open[number].bug = record
         else:
-            del self.open[number]
+            self.open[number].end = record
+            self.history.finish(self.open[number], record)
         if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
             self._states[accepted.of] = _members(record.state)
         self._release(number)
-        self._committer.when_durable(lambda: self._tell(number, end), now=True)
+        self._committer.when_durable(lambda: self._tell(number, asking, end), now=True)
 
     def _release(self, number: int) -> None:
         self.runs.pop(number, None)
-        self.executing.discard(number)
+        self.events.executing.discard(number)
         history = self.open.get(number)
-        waiting = self._instances.free(number)
-        if waiting is not None:
-            self._ready.append(waiting)
+        self._free_instance(number)
         assert history is None or number in self.stuck
         self.program.passed(self.name, number)
         self.program.settled(self.name, number)
-        self.pump_soon()
+        self.events.pump_soon()
 
-    def _tell(self, number: int, end: End) -> None:
-        heard = self.heard(number)
-        for waiter in self.waiters.pop(number, ()):
-            if not waiter.done():
-                waiter.set_result(end)
+    def _free_instance(self, number: int) -> None:
+        following = self.instances.free(number)
+        if following is not None:
+            self.events.add(following)
+
+    def _tell(self, number: int, asking: Asking | None, end: End) -> None:
+        heard = self.waiters.heard(number) or asking is not None
+        self.waiters.tell(number, asking, end)
         self.program.listener.ended(end.ended, heard=heard)
+
+    def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
+        """Take out an event that a record on record ends: it hadn't begun, or is stuck."""
+        number, accepted = event.number, event.accepted
+        self.stuck.pop(number, None)
+        self.events.withdraw(number)
+        self.instances.leave(number)
+        event.end = record
+        self.history.finish(event, record)
+        self._free_instance(number)
+        end, asking = of_record(self.address(accepted), accepted.handler, record), asking_of(event)
+        self._committer.when_durable(lambda: self._tell(number, asking, end))
+        self.events.pump_soon()
+
+    def forget(self, identity: Identity) -> None:
+        """Drop the state of an instance that was deleted."""
+        self._states.pop(identity, None)
 
     # -- waiting for ends
 
     def wait_for(self, number: int) -> Waiter:
-        """A future of an open event's end."""
-        if number in self.stuck:
-            raise Stuck(self.stuck[number])
-        if number not in self.open:
-            raise NotFound(f"event {number} of {self.name} isn't open in this program")
+        """A future of an event's end, or of what is known of it already.
+
+        Raises:
+            NotFound: it isn't open, and nothing is kept of it.
+        """
+        if number in self.open and number not in self.stuck:
+            return self.waiters.wait_for(number)
         waiter: Waiter = asyncio.get_running_loop().create_future()
-        self.waiters.setdefault(number, []).append(waiter)
+        waiter.set_result(self._known_end(number))
         return waiter
 
-    @property
-    def at_work(self) -> int:
-        """How many events execute or may begin."""
-        return len(self.executing) + len(self._ready) + len(self._resume)
+    def _known_end(self, number: int) -> End:
+        stuck = self.stuck.get(number)
+        if stuck is not None:
+            error = Stuck(f"{stuck.event} is stuck: {stuck.text}")
+            return End(BugRecord(number, stuck.text), stuck, error)
+        event = self.history.kept.events.get(number)
+        if event is not None and event.end is not None:
+            return of_record(self.address(event.accepted), event.accepted.handler, event.end)
+        for outcome in self.history.outcomes.values():
+            if outcome.outcome == number:
+                return of_outcome(Address(self.name, outcome.of, number), outcome)
+        raise NotFound(f"event {number} of {self.name} isn't open, and nothing is kept of it")
 
     # -- stopping
 
@@ -344,7 +364,7 @@ class AgentRuntime:
             run.let_go()
         self.append(StopRecord(len(self.open), at=self.program.now_us()))
         self._committer.finish()
-        self.fail_waiters(
+        self.waiters.fail(
             Interrupted(
                 f"{self.name}: the program stopped before the outcome was known",
                 hint="the event is on record and runs on with the next start",
@@ -364,15 +384,6 @@ class AgentRuntime:
                 run.die()
         self._committer.abandon()
         self.store.close()
-
-    def fail_waiters(self, error: BaseException) -> None:
-        """Tell whoever still waits that no outcome will come in this program."""
-        for waiters in self.waiters.values():
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_exception(error)
-                    waiter.exception()  # it is told where it is awaited; unheard, it is no fault
-        self.waiters.clear()
 
 
 def _held(history: EventHistory) -> bool:

@@ -17,11 +17,12 @@ from msgspec import UNSET, Raw, Struct
 
 from agentctl.errors import AgentctlError, NotRecordable, UnknownOutcome
 from agentctl.records import ErrorRecord, FiredRecord, OkRecord
+from agentctl.sdk.agent import spec_of
 from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
 from agentctl.sdk.context import CALL, CallContext
-from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, Result
+from agentctl.sdk.execution import AskOp, CallOp, Failure, Fired, Op, Outcome, Result
 from agentctl.times import SECOND_US
-from agentctl.values import RecordedError, decode_error, encode_error
+from agentctl.values import Codec, RecordedError, decode_error, encode_error
 
 log = logging.getLogger("agentctl")
 
@@ -160,6 +161,16 @@ def unknown_outcome(key: str, op: CallOp) -> UnknownOutcome:
     )
 
 
+def result_codec(op: Op) -> Codec[Any]:
+    """How the result of a call, or of another agent's handler, is recorded."""
+    if isinstance(op, CallOp):
+        return op.method.signature.result
+    assert isinstance(op, AskOp)
+    spec = spec_of(op.cls)
+    name = op.target.name
+    return (spec.queries[name] if op.query else spec.handlers[name].signature).result
+
+
 def outcome_of(record: OkRecord | ErrorRecord | FiredRecord, op: Op) -> Outcome:
     """A recorded outcome as the handler sees it.
 
@@ -169,9 +180,8 @@ def outcome_of(record: OkRecord | ErrorRecord | FiredRecord, op: Op) -> Outcome:
     if isinstance(record, FiredRecord):
         return Fired()
     if isinstance(record, OkRecord):
-        assert isinstance(op, CallOp)
         try:
-            return Result(op.method.signature.result.decode(bytes(record.value)))
+            return Result(result_codec(op).decode(bytes(record.value)))
         except NotRecordable as error:
             raise AgentctlError(f"the recorded result no longer fits: {error.message}") from None
     args = bytes(record.args) if isinstance(record.args, Raw) else None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentctl.core.history import JournalHistory
     from agentctl.core.set_aside import SetAsideEvent
     from agentctl.engines.local.changing import Changing
-    from agentctl.records import AsideRecord
+    from agentctl.record_moves import AsideRecord
 
 
 class FilesDesk:

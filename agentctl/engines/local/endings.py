@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import traceback
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from agentctl.engines.port import Ended
 from agentctl.errors import (
     AgentError,
     CallFailed,
+    Cancelled,
     Denied,
     Divergence,
     NotRecordable,
@@ -27,12 +29,15 @@ from agentctl.errors import (
 )
 from agentctl.frames import is_users, short_path
 from agentctl.names import Address
+from agentctl.record_moves import CancelledRecord
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.value_errors import clean
 from agentctl.values import RecordedError, decode_error, encode_error
+
+log = logging.getLogger("agentctl")
 
 _OWN_ERRORS: Final = (
     AgentError,
@@ -44,6 +49,7 @@ _OWN_ERRORS: Final = (
     WouldDeadlock,
 )
 _DELIVERED: Final = "__agentctl_delivered__"
+_CALL: Final = "__agentctl_call__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class End:
         error: what a waiting caller gets; None: the result.
     """
 
-    record: DoneRecord | FailedRecord | BugRecord
+    record: DoneRecord | FailedRecord | CancelledRecord | BugRecord
     ended: Ended
     error: Exception | None
 
@@ -124,14 +130,15 @@ def join_members(members: Mapping[str, bytes]) -> bytes:
     return b"{" + b",".join(b'"%b":%b' % (k.encode(), v) for k, v in members.items()) + b"}"
 
 
-def mark_delivered(error: Exception, raised: BaseException | None) -> None:
+def mark_delivered(error: Exception, call: str, raised: BaseException | None) -> None:
     """Remember of an error that it came out of a call: it ends its event as failed (R8).
 
     Args:
+        call: which, as records have it.
         error: as the handler gets it, read back from the record.
         raised: what the capability raised, if that was in this program; for the traceback.
     """
-    vars(error)[_DELIVERED] = raised
+    vars(error).update({_DELIVERED: raised, _CALL: call})
 
 
 def of_loop(finished: Finished, loop: HandlerLoop) -> End:
@@ -158,6 +165,23 @@ def _of_loop(finished: Finished, loop: HandlerLoop) -> End:
     return returned(finished, root.result())
 
 
+def cancelled(finished: Finished, loop: HandlerLoop) -> End:
+    """The end of a handler that was cancelled, whatever it made of that; its state goes (R20)."""
+    root = loop.root
+    assert root is not None
+    error = root.exception() if root.done() and not root.cancelled() else None
+    if error is not None:
+        log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
+    record = CancelledRecord(_number(finished), ran=True, at=finished.at_us)
+    return cancelled_end(finished.event, finished.handler.name, record)
+
+
+def cancelled_end(event: Address, handler: str, record: CancelledRecord) -> End:
+    """The end of an event by a cancellation."""
+    error = Cancelled(f"{event} was cancelled", hint="invoke it again if it was wanted after all")
+    return End(record, Ended(event, handler, "cancelled"), error)
+
+
 def raised(finished: Finished, error: BaseException) -> End:
     """The end of a handler that raised."""
     if isinstance(error, Exception) and _is_failure(error, finished):
@@ -181,6 +205,7 @@ def _failed(finished: Finished, error: Exception) -> End:
         recorded.type,
         args,
         recorded.text,
+        calls=tuple(sorted(_failing_calls(error))),
         unheard=not finished.heard,
         at=finished.at_us,
     )
@@ -193,6 +218,13 @@ def _failed(finished: Finished, error: Exception) -> End:
         error=_unforeseen(error),
     )
     return End(record, ended, _as_the_caller_sees(error, recorded))
+
+
+def _failing_calls(error: BaseException) -> set[str]:
+    """The calls that an error came out of, all that are in a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return set().union(*map(_failing_calls, error.exceptions))
+    return {vars(error)[_CALL]} if _CALL in vars(error) else set()
 
 
 def _unforeseen(error: Exception) -> BaseException | None:
@@ -251,11 +283,19 @@ def nothing_to_wait_for(finished: Finished) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where and when replay differed: the call's key, the handler's file and line, the time."""
+    """Where and when replay differed: the handler's file and line, the time.
+
+    Attributes:
+        key: the call's key; `call` is the same as records have it.
+        undo, forget: what accepting it would do to the record.
+    """
 
     key: str
     line: str | None
     at_us: int
+    call: str
+    undo: tuple[str, ...] = ()
+    forget: tuple[str, ...] = ()
 
 
 def diverged(event: Address, handler: str, found: Difference, where: Where) -> End:
@@ -266,7 +306,16 @@ def diverged(event: Address, handler: str, found: Difference, where: Where) -> E
         f"the program asks for {found.asked} now"
     )
     assert event.event is not None
-    record = BugRecord(event.event, text, line, divergence=True, at=where.at_us)
+    record = BugRecord(
+        event.event,
+        text,
+        line,
+        divergence=True,
+        call=where.call,
+        undo=where.undo,
+        forget=where.forget,
+        at=where.at_us,
+    )
     error = Divergence(
         f"{event}: {text}" + (f" ({line})" if line else ""),
         hint="put the old code back to let it finish, or requeue it fresh once it is set aside",

@@ -163,13 +163,13 @@ class LocalEngine:
 
     def _pump_all(self) -> None:
         for agent in self.agents.values():
-            agent.pump_soon()
+            agent.events.pump_soon()
 
     def _at_work(self) -> int:
-        return sum(agent.at_work for agent in self.agents.values())
+        return sum(agent.events.at_work for agent in self.agents.values())
 
     def _can_begin(self) -> bool:
-        return any(agent.can_begin for agent in self.agents.values())
+        return any(agent.events.can_begin for agent in self.agents.values())
 
     @property
     def quiet(self) -> bool:
@@ -349,7 +349,7 @@ class LocalEngine:
                 "the program is ending", hint="its events run on at the next start"
             )
         for agent in self.agents.values():
-            agent.fail_waiters(told)
+            agent.waiters.fail(told)
         for durable in self._accepting:
             if not durable.done():
                 durable.set_exception(told)

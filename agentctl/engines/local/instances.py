@@ -23,6 +23,18 @@ class Instances:
         self._hold(identity, event)
         return True
 
+    def holder(self, identity: Identity) -> int | None:
+        """The event that holds the instance."""
+        return self._holders.get(identity)
+
+    def leave(self, event: int) -> None:
+        """Let an event no longer wait for its instance."""
+        for identity, waiting in list(self._waiting.items()):
+            if event in waiting:
+                waiting.remove(event)
+                if not waiting:
+                    del self._waiting[identity]
+
     def free(self, event: int) -> int | None:
         """Take the instance back from an event; returns the one that holds it next."""
         identity = self._held.pop(event, None)

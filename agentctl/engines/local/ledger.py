@@ -11,12 +11,14 @@ from collections.abc import Callable
 
 from msgspec import UNSET, Raw
 
-from agentctl.core.history import EventHistory
+from agentctl.core.event_history import EventHistory
 from agentctl.core.replay import Difference, Replay
+from agentctl.engines.local.calls import Made
 from agentctl.engines.local.timers import Timer
+from agentctl.names import format_instance
 from agentctl.records import CallRecord, DroppedRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp, Op, TimerOp
+from agentctl.sdk.execution import AskOp, CallOp, Op, TimerOp
 from agentctl.times import Uptime
 from agentctl.values import digest
 
@@ -24,7 +26,7 @@ from agentctl.values import digest
 class OpenOp:
     """Something the handler asked for, without an outcome yet."""
 
-    __slots__ = ("op", "recorded", "running", "set_us", "timer")
+    __slots__ = ("made", "op", "recorded", "running", "set_us", "timer")
 
     def __init__(self, op: Op, recorded: CallRecord | None, set_us: int) -> None:
         self.op = op
@@ -32,6 +34,7 @@ class OpenOp:
         self.set_us = set_us if recorded is None else recorded.at
         self.running: asyncio.Task[None] | None = None
         self.timer: Timer | None = None
+        self.made: Made | None = None
 
     def rest_us(self, now_us: int, up: Uptime | None, latest_us: int) -> int:
         """What is left of a wait, never more than was asked for, whatever was done to the clock.
@@ -58,7 +61,7 @@ class Ledger:
         open: what has no outcome yet, by path.
         replay: the record being run over; None once the event is live.
         difference: the first divergence; once there is one, nothing more is taken.
-        calls: how many of the open things are capability calls.
+        calls: how many of the open things are capability calls; the others hold no permit.
     """
 
     def __init__(
@@ -83,22 +86,22 @@ class Ledger:
         """Match what the handler asks for with the record, or note it for the batch."""
         if self.difference is not None:
             return
+        by_name = False
         if isinstance(op, CallOp):
             options = self._options(op)
             asked, by_name = self._call(op, options, now_us), options.match == "name"
+        elif isinstance(op, TimerOp):
+            asked = self._timer(op, now_us)
         else:
-            asked, by_name = self._timer(op, now_us), False
+            asked = self._ask(op, now_us)
         replay = self.replay
         found = None if replay is None else replay.match(op.path, asked, by_name=by_name)
         if isinstance(found, Difference):
             self.difference = found
             return
         opened = self.open[op.path] = OpenOp(op, found, now_us)
-        if isinstance(op, CallOp):
-            self.calls += 1
-            self._launch.append(opened)
-        else:
-            self._unarmed.append(opened)
+        self.calls += isinstance(op, CallOp)
+        (self._unarmed if isinstance(op, TimerOp) else self._launch).append(opened)
         if found is None:
             self.note(asked)
 
@@ -152,6 +155,18 @@ class Ledger:
             "timer",
             until=op.until_us,
             up=None if up is None else str(up),
+            at=now_us,
+        )
+
+    def _ask(self, op: AskOp, now_us: int) -> CallRecord:
+        target = op.target
+        return CallRecord(
+            self.call_id(op.path),
+            "query" if op.query else "ask",
+            args=Raw(op.args),
+            kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
+            to=format_instance(target.agent, target.identity),
+            handler=target.name,
             at=now_us,
         )
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentctl.core.audit import AUDITED, audit_lines
-from agentctl.core.history import EventHistory, JournalHistory
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory
 from agentctl.core.keys import number_of
 from agentctl.core.set_aside import aside_record, parse, plain_lines, render
 from agentctl.errors import SetAsideDamaged
-from agentctl.records import AsideRecord, DropRecord, Record, RequeuedRecord, encode
+from agentctl.record_moves import AsideRecord, DropRecord, RequeuedRecord
+from agentctl.records import EventRecord, Record, encode
 from agentctl.storage.port import Store
 
 TAKEN_OUT = "its lines were taken out of set-aside"
@@ -53,7 +55,9 @@ def _ended(lines: Sequence[bytes]) -> list[bytes]:
     return [line + b"\n" for line in lines]
 
 
-def commit(store: Store, agent: str, records: Sequence[Record], *, audit: bool) -> None:
+def commit(
+    store: Store, agent: str, records: Sequence[Record], history: JournalHistory, *, audit: bool
+) -> None:
     """Make moves count: on record, durable, then audited."""
     if not records:
         return
@@ -63,15 +67,20 @@ def commit(store: Store, agent: str, records: Sequence[Record], *, audit: bool) 
     store.sync()
     # Crash here: durable; the next start writes the audit lines.
     if audit:
-        store.audit_append(_lines(agent, records))
+        store.audit_append(audit_of(agent, records, history))
 
 
-def _lines(agent: str, records: Sequence[Record]) -> list[str]:
-    """The audit lines of moves; what a requeue puts back was audited when it first happened."""
+def audit_of(agent: str, records: Sequence[Record], history: JournalHistory) -> list[str]:
+    """The audit lines of a batch; what a requeue puts back was audited when it first happened."""
     back = {r.requeued for r in records if isinstance(r, RequeuedRecord) and r.fresh is None}
     return [
         line
         for one in records
         if type(one) in AUDITED and (number_of(one) not in back or isinstance(one, RequeuedRecord))
-        for line in audit_lines(agent, one, None)
+        for line in audit_lines(agent, one, _accepted(history, number_of(one)))
     ]
+
+
+def _accepted(history: JournalHistory, number: int) -> EventRecord | None:
+    event = history.open.get(number) or history.kept.events.get(number)
+    return None if event is None else event.accepted

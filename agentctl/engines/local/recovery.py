@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentctl.core.audit import audit_lines
 from agentctl.core.audit_trail import AuditTrail
-from agentctl.core.compaction import compacted
+from agentctl.core.compaction import Keeping, compacted
 from agentctl.core.history import JournalHistory
 from agentctl.errors import JournalDamaged
 from agentctl.records import FORMAT, Header, check_format, decode_line
@@ -33,8 +33,11 @@ class Opened:
     cut: str | None
 
 
-def read(agent: str, store: Store) -> Opened:
+def read(agent: str, store: Store, keep: int | None = None) -> Opened:
     """Read an agent's journal; changes nothing but a torn last line of its audit log.
+
+    Args:
+        keep: how many ended events are kept; None: as many as the journal itself says.
 
     Raises:
         JournalDamaged: a record is broken, or can't follow what stands before it.
@@ -42,13 +45,17 @@ def read(agent: str, store: Store) -> Opened:
     """
     scan = store.scan()
     trail = AuditTrail(next(iter(store.audit_tail(1)), None))
-    history = fold(agent, f"{store.path}/journal", scan, trail)
+    history = fold_into(JournalHistory(trail, keep=keep), agent, f"{store.path}/journal", scan)
     return Opened(store, history, trail, scan.cut)
 
 
-def fold(agent: str, path: str, scan: Scan, trail: AuditTrail | None = None) -> JournalHistory:
+def fold(agent: str, path: str, scan: Scan) -> JournalHistory:
     """Fold the lines of a journal, checking each against what stands before it."""
-    history = JournalHistory(trail)
+    return fold_into(JournalHistory(), agent, path, scan)
+
+
+def fold_into(history: JournalHistory, agent: str, path: str, scan: Scan) -> JournalHistory:
+    """Fold the lines of a journal into a history that knows nothing yet."""
     for line in scan.lines:
         kind, record = decode_line(line.body, path=path, line=line.number)
         try:
@@ -106,6 +113,7 @@ class Rewriting:
         start: whether a program starts; else a command changes something.
         audit: whether the agent keeps an audit log.
         leaving: events still in it that are about to be set aside.
+        keep: how many ended events are kept, from now on; None: as before.
     """
 
     agent: str
@@ -114,6 +122,8 @@ class Rewriting:
     start: bool
     audit: bool
     leaving: int = 0
+    keep: int | None = None
+    keeping: Keeping = Keeping()
 
 
 def rewrite(opened: Opened, by: Rewriting) -> None:
@@ -129,9 +139,10 @@ def rewrite(opened: Opened, by: Rewriting) -> None:
         start=by.start,
         audit=by.audit,
         cut=opened.cut,
+        keep=history.kept.keep if by.keep is None else by.keep,
         at=by.now_us,
     )
     # Crash here: the old journal is whole until the new one has its name.
-    opened.store.rewrite(compacted(history, header), marked=old is not None)
+    opened.store.rewrite(compacted(history, header, by.keeping), marked=old is not None)
     if by.audit and (lines := audit_lines(by.agent, header, None)):
         opened.store.audit_append(lines)

@@ -8,29 +8,22 @@ does makes it write while user code is on the stack.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from typing import Any, Final
 
-from agentctl.core.history import EventHistory
+from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
 from agentctl.engines.local import endings
-from agentctl.engines.local.calls import (
-    CallRun,
-    Made,
-    failed,
-    outcome_of,
-    run_call,
-    unknown_outcome,
-)
+from agentctl.engines.local.calls import Made, outcome_of
 from agentctl.engines.local.ledger import Ledger, OpenOp
+from agentctl.engines.local.making import Making
 from agentctl.engines.local.site import Site
-from agentctl.errors import AgentctlError, Denied
+from agentctl.errors import AgentctlError
+from agentctl.record_moves import CancelRecord
 from agentctl.records import AgainRecord, FiredRecord, ParkedRecord, StartRecord
 from agentctl.sdk.agent import build
-from agentctl.sdk.context import CallContext
-from agentctl.sdk.execution import CallOp, Failure, Fired, Op, Outcome, TimerOp
+from agentctl.sdk.execution import AskOp, Failure, Fired, Op, Outcome, TimerOp
 from agentctl.sdk.loop import HandlerLoop, new_loop
 from agentctl.times import SECOND_US
 
@@ -61,7 +54,8 @@ class EventRun:
         self._coro: Coroutine[Any, Any, Any]
         self._state: dict[str, bytes] = {}
         self._cancelled_rest = False
-        self._key_begins = site.key(history.accepted, "")
+        self._to_accept: tuple[list[str], list[str]] = ([], [])
+        self._making = Making(site, history.accepted, self._ledger, self._ended)
 
     # -- what the handler's loop asks (the port)
 
@@ -152,6 +146,9 @@ class EventRun:
     def _run_record(self, replay: Replay) -> None:
         ledger = self._ledger
         for path, record in self.history.deliveries:
+            if isinstance(record, CancelRecord):
+                self._deliver_cancel(record)
+                continue
             opened = ledger.take(path)
             if ledger.difference is None and (opened is None or self._finished):
                 ledger.difference = Difference(path, describe(self.history.calls[path]), "nothing")
@@ -169,6 +166,8 @@ class EventRun:
             if self._finished:
                 self._drop_all()  # they may be on record without the end that followed them
             ledger.difference = replay.left_over(frozenset(ledger.open))
+        if ledger.difference is not None:
+            self._to_accept = replay.to_accept(ledger.difference)
         ledger.replay = None
         self.history.deliveries.clear()
         self.history.calls.clear()
@@ -179,7 +178,7 @@ class EventRun:
         self, path: str, outcome: Outcome, at_us: int, *, raised: BaseException | None = None
     ) -> None:
         if isinstance(outcome, Failure):
-            endings.mark_delivered(outcome.error, raised)
+            endings.mark_delivered(outcome.error, self._ledger.call_id(path), raised)
         self._loop.deliver(path, outcome, at_us)
         self._turn()
 
@@ -224,20 +223,20 @@ class EventRun:
             return
         if self._finished:
             self._drop_all()
-            self._come_to_rest(endings.of_loop(self._finished_handler(), self._loop))
+            self._come_to_rest(self._end())
             return
         if not ledger.open:
-            self._come_to_rest(endings.nothing_to_wait_for(self._finished_handler()))
+            self._come_to_rest(self._end(waits_for_nothing=True))
             return
         self._write_batch(parks=not ledger.calls)
         for opened in ledger.take_unarmed():
             self._arm(opened)
         launch = ledger.take_launch()
         if launch:
-            site.when_durable(lambda: self._launch_all(launch), now=True)
-        elif not ledger.calls:
+            site.when_durable(lambda: self._making.launch(launch), now=True)
+        if not ledger.calls:
             site.parked(self.number)
-        else:
+        elif not launch:
             site.durable_soon()
 
     def _drop_all(self) -> None:
@@ -263,18 +262,25 @@ class EventRun:
         assert isinstance(op, TimerOp)
         rest_us = opened.rest_us(program.now_us(), program.clock.uptime(), self.site.latest_us)
         opened.timer = program.timers.arm(
-            rest_us / SECOND_US, lambda: self.site.timer_due(self.number, op.path)
+            rest_us / SECOND_US, lambda: self.site.goes_on(self.number, op.path)
         )
 
     def waits_for(self, path: str) -> bool:
         """Whether the event still waits for that."""
         return not self.is_over and path in self._ledger.open
 
-    def fire(self, path: str) -> None:
-        """Deliver a timer's end."""
+    def go_on(self, path: str) -> None:
+        """Deliver what the event waited for."""
         opened = self._ledger.take(path)
         if self.is_over or opened is None:
             return
+        if opened.made is not None:
+            self._take_in(opened, opened.made)
+        else:
+            self._fire(opened)
+
+    def _fire(self, opened: OpenOp) -> None:
+        path = opened.op.path
         assert isinstance(opened.op, TimerOp)
         at_us = self.site.program.now_us(max(self._loop.now_us, opened.op.until_us))
         self._begun_parked = False
@@ -283,76 +289,62 @@ class EventRun:
         self._deliver(path, Fired(), at_us)
         self._settle()
 
-    # -- calls
-
-    def _launch_all(self, launch: Sequence[OpenOp]) -> None:
-        # Crash here: the calls are durable and not made; the next start makes them.
-        if self.is_over or self.site.program.stopping:
-            return
-        for opened in launch:
-            if self._ledger.open.get(opened.op.path) is opened:
-                self._launch_one(opened)
-
-    def _launch_one(self, opened: OpenOp) -> None:
-        op, program = opened.op, self.site.program
-        assert isinstance(op, CallOp)
-        key = self._key_begins + op.path
-        refused = op.denied or self.site.denied(op)
-        if refused is not None:
-            self._ended_unmade(opened, Denied(refused))
-            return
-        if opened.recorded is not None and not opened.recorded.repeat:
-            self._ended_unmade(opened, unknown_outcome(key, op))
-            return
-        run = CallRun(
-            op,
-            self.site.method(op),
-            CallContext(key, self.nonce, 1, program.clock),
-            program.threads,
-            lambda: self._entered(key, op),
-        )
-        opened.running = program.spawn(self._call(opened, run))
-
-    def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:
-        made = failed(error)
-        self.site.program.soon(lambda: self._ended(opened, made))
-
-    def _entered(self, key: str, op: CallOp) -> None:
-        self.site.program.listener.called(key, op.method.fn)
-        self.site.entered(self.number)
-
-    async def _call(self, opened: OpenOp, run: CallRun) -> None:
-        try:
-            made = await run_call(run)
-        except asyncio.CancelledError as error:
-            given_up = self._ledger.open.get(opened.op.path) is not opened
-            if given_up or self.is_over or self.site.program.stopping:
-                return
-            made = failed(error)  # somebody else cancelled it: the handler still waits
-        except BaseException as error:
-            self.site.program.die(error)
-            if isinstance(error, SystemExit | KeyboardInterrupt):
-                raise
-            return
-        finally:
-            self.site.program.over(opened.running)
-        self.site.program.from_task(lambda: self._ended(opened, made))
+    # -- what comes of calls
 
     def _ended(self, opened: OpenOp, made: Made) -> None:
-        path = opened.op.path
-        if self.is_over or self._ledger.open.get(path) is not opened:
+        if not self._making.waits_for(opened):
             return  # dropped meanwhile: nobody waits for it
-        self._ledger.take(path)
-        at_us = self.site.program.now_us(self._loop.now_us)
-        self.site.append(made.record(self._ledger.call_id(path), at_us), event=self.accepted)
+        opened.made = made
+        path = opened.op.path
+        if isinstance(opened.op, AskOp):
+            self.site.goes_on(self.number, path)
+        else:
+            self.go_on(path)
+
+    def _take_in(self, opened: OpenOp, made: Made) -> None:
+        path, at_us = opened.op.path, self.site.program.now_us(self._loop.now_us)
+        self._begun_parked = False
+        record = made.record(self._ledger.call_id(path), at_us)
+        self.site.append(record, event=self.accepted)
         # Crash here: the result is on record; replay gives it without the call.
+        if isinstance(opened.op, AskOp):
+            self._tell(opened.op)
         if self.site.program.stopping:
             return
         self.site.progressed(self.number)
         self._deliver(path, made.outcome, at_us, raised=made.raised)
         self._settle()
 
+    def _tell(self, op: AskOp) -> None:
+        """Let the asked agent forget the answer, once it is durable here (R16)."""
+        if not op.query:
+            key, asker = self._making.key_begins + op.path, self.nonce
+            self.site.when_durable(lambda: self.site.program.tell(op.target, key, asker))
+
+    def cancel(self, record: CancelRecord) -> None:
+        """Raise a cancellation that is on record in the handler where it waits (R20)."""
+        parked = not self._ledger.calls
+        self.history.cancel = record
+        if parked:
+            self.site.append(StartRecord(self.number, at=record.at))
+            self._begun_parked = False
+        self._deliver_cancel(record)
+        self._settle()
+
+    def _deliver_cancel(self, record: CancelRecord) -> None:
+        if not self._root_done:
+            self._loop.cancel(record.at)
+            self._turn()
+
     # -- coming to rest
+
+    def _end(self, *, waits_for_nothing: bool = False) -> endings.End:
+        finished = self._finished_handler()
+        if self.history.cancel is not None:
+            return endings.cancelled(finished, self._loop)
+        if waits_for_nothing:
+            return endings.nothing_to_wait_for(finished)
+        return endings.of_loop(finished, self._loop)
 
     def _finished_handler(self) -> endings.Finished:
         assert self._handler is not None
@@ -373,9 +365,11 @@ class EventRun:
             self.accepted.handler,
             found,
             endings.Where(
-                self._key_begins + found.path,
+                self._making.key_begins + found.path,
                 self._difference_line,
                 self.site.program.now_us(self._loop.now_us),
+                self._ledger.call_id(found.path),
+                *(tuple(map(self._ledger.call_id, paths)) for paths in self._to_accept),
             ),
         )
 
@@ -386,7 +380,7 @@ class EventRun:
 
     def let_go(self) -> None:
         """Drop the handler where it stands."""
-        self.is_over = True
+        self.is_over = self._making.given_up = True
         for opened in self._ledger.open.values():
             self._stop(opened)
         self._ledger.open.clear()
@@ -394,4 +388,4 @@ class EventRun:
 
     def die(self) -> None:
         """Let none of the handler's code run any more, not even its clean-up."""
-        self.is_over = self._loop.closed = True
+        self.is_over = self._making.given_up = self._loop.closed = True

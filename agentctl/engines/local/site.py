@@ -10,7 +10,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from agentctl.engines.local.calls import BoundMethod
+from agentctl.engines.local.asking import Question
+from agentctl.engines.local.calls import BoundMethod, Made
 from agentctl.engines.local.endings import End
 from agentctl.engines.local.timers import Timers
 from agentctl.engines.port import Listener
@@ -18,7 +19,7 @@ from agentctl.names import Address
 from agentctl.records import EventRecord, Record
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp
+from agentctl.sdk.execution import CallOp, Target
 from agentctl.sdk.fields import AgentSpec
 from agentctl.times import Clock
 
@@ -68,6 +69,14 @@ class Program(Protocol):
 
     def die(self, error: BaseException) -> None:
         """Let nothing go on: the program is dying of this."""
+        ...
+
+    def ask(self, question: Question) -> Coroutine[None, None, Made]:
+        """Ask another agent, and wait for the answer."""
+        ...
+
+    def tell(self, target: Target, from_: str, asker: str) -> None:
+        """Let the asked agent forget an answer that is on record here."""
         ...
 
     def threads(self) -> ThreadPoolExecutor:
@@ -127,6 +136,10 @@ class Site(Protocol):
         """Why policy forbids a call, or None."""
         ...
 
+    def exclusive(self, accepted: EventRecord) -> bool:
+        """Whether the event holds its instance."""
+        ...
+
     def heard(self, number: int) -> bool:
         """Whether somebody in this program waits for the event's outcome."""
         ...
@@ -167,8 +180,8 @@ class Site(Protocol):
         """The event only waits for time; it needs no permit."""
         ...
 
-    def timer_due(self, number: int, path: str) -> None:
-        """A wait of the event is over; it goes on as soon as it has a permit."""
+    def goes_on(self, number: int, path: str) -> None:
+        """A wait of the event is over: it goes on as soon as it has a permit."""
         ...
 
     def over(self, number: int, end: End, batch: Sequence[bytes]) -> None:

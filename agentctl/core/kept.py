@@ -1,0 +1,108 @@
+"""Kept: the ended events that a journal still holds, and which of them may go (R17, R23).
+
+The last `keep` ended ones, failed ones for longer, and those whose asker hasn't its answer yet.
+Memory doesn't grow with the number of ended events.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from agentctl.core.event_history import EventHistory
+from agentctl.records import FailedRecord
+
+MOST_FAILED: Final = 1000
+"""So many failed events are kept at most, however young."""
+
+Asking: TypeAlias = tuple[str, str]
+"""Who asked: the asking call's key, and the random part of its event."""
+
+
+def asking_of(event: EventHistory) -> Asking | None:
+    """Who asked for an event, if another agent did."""
+    accepted = event.accepted
+    return None if accepted.from_ is None else (accepted.from_, accepted.asker or "")
+
+
+class Kept:
+    """The ended events that are kept, by number, in the order of their ends.
+
+    Attributes:
+        events: all of them.
+        keep: how many are kept at least.
+        untold: those whose asker isn't known to have the answer, by who asked.
+    """
+
+    def __init__(self, keep: int) -> None:
+        self.keep = keep
+        self.events: dict[int, EventHistory] = {}
+        self.untold: dict[Asking, int] = {}
+        self._recent: deque[int] = deque()
+        self._failed: deque[int] = deque()
+
+    def add(self, event: EventHistory) -> None:
+        """Take an event that ended; another may go for it."""
+        number = event.number
+        self.events[number] = event
+        asking = asking_of(event)
+        if asking is not None:
+            self.untold[asking] = number
+        self._recent.append(number)
+        if isinstance(event.end, FailedRecord):
+            self._failed.append(number)
+            if len(self._failed) > MOST_FAILED:
+                self._let_go(self._failed.popleft())
+        while len(self._recent) > self.keep:
+            self._let_go(self._recent.popleft())
+
+    def take(self, number: int) -> EventHistory | None:
+        """Take an event out again: it goes on."""
+        event = self.events.pop(number, None)
+        if event is not None:
+            self._forget(number)
+            asking = asking_of(event)
+            if asking is not None:
+                self.untold.pop(asking, None)
+        return event
+
+    def _forget(self, number: int) -> None:
+        for numbers in (self._recent, self._failed):
+            if number in numbers:
+                numbers.remove(number)
+
+    def told(self, asking: Asking) -> None:
+        """Note that who asked has the answer."""
+        number = self.untold.pop(asking, None)
+        if number is not None:
+            self._let_go(number)
+
+    def _let_go(self, number: int) -> None:
+        event = self.events.get(number)
+        if event is None or number in self._recent:
+            return
+        if isinstance(event.end, FailedRecord) and number in self._failed:
+            return
+        asking = asking_of(event)
+        if asking is None or self.untold.get(asking) != number:
+            del self.events[number]
+
+    def worth(self, *, now_us: int, keep_failed_us: int | None) -> Iterator[EventHistory]:
+        """The events that a rewrite takes along, in the order of their ends.
+
+        Args:
+            keep_failed_us: how long failed ones are kept; None: as long as they are here.
+        """
+        recent = set(self._recent)
+        for number, event in self.events.items():
+            asking = asking_of(event)
+            end = event.end
+            assert end is not None
+            young = keep_failed_us is None or end.at + keep_failed_us > now_us
+            if (
+                number in recent
+                or asking in self.untold
+                or (isinstance(end, FailedRecord) and young)
+            ):
+                yield event

@@ -1,0 +1,64 @@
+"""What a retry keeps of an event's record, and what it makes anew (R8).
+
+A stuck event keeps everything. Of a failed one the calls that its error came out of are made
+again, and what the handler did after it had heard of them no longer counts. Accepting a
+divergence keeps the record up to the call that differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from agentctl.core.event_history import EventHistory
+from agentctl.core.keys import path_of
+from agentctl.record_moves import RetryRecord
+from agentctl.records import FailedRecord, decode, kind_of
+
+_OUTCOMES: Final = frozenset(["ok", "error", "fired"])
+
+
+def plan_retry(event: EventHistory, *, accept: bool, by: str, at_us: int) -> RetryRecord:
+    """Say what a retry of a stuck or a failed event does to its record."""
+    number, end, bug = event.number, event.end, event.bug
+    undo: tuple[str, ...] = ()
+    forget: tuple[str, ...] = ()
+    if isinstance(end, FailedRecord):
+        undo, forget = _after_failure(event, frozenset(end.calls))
+    elif accept and bug is not None:
+        undo, forget = bug.undo, bug.forget
+    return RetryRecord(number, by, undo, forget, at=at_us)
+
+
+def _after_failure(
+    event: EventHistory, failing: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    failing = frozenset(call for call in failing if path_of(call) in event.calls)
+    undo, forget, heard = [], [], False
+    for kind, record in _records(event):
+        call = getattr(record, kind)
+        if kind == "error" and call in failing:
+            heard = True
+            undo.append(call)
+        elif heard and kind == "call":
+            forget.append(call)
+        elif heard and kind == "dropped" and call not in forget:
+            undo.append(call)
+    return tuple(undo), tuple(forget)
+
+
+def _records(event: EventHistory) -> Iterator[tuple[str, Any]]:
+    for body in event.bodies:
+        kind = kind_of(body)
+        if kind in _OUTCOMES or kind in ("call", "dropped"):
+            record = decode(body)
+            if path_of(getattr(record, kind)) in event.calls:
+                yield kind, record
+
+
+def made_again(event: EventHistory, plan: RetryRecord) -> tuple[str, ...]:
+    """The names of finished calls that the retry may make again."""
+    paths = [path_of(call) for call in (*plan.undo, *plan.forget)]
+    finished = {path for path, _ in event.deliveries}
+    names = [event.calls[path].fn for path in paths if path in finished]
+    return tuple(name for name in names if name != "timer")

@@ -1,0 +1,103 @@
+"""What an invocation becomes: an event of its own, or one that is there already (R17).
+
+Decides from what the journal says; `AgentRuntime` puts it on record.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from agentctl.core.history import JournalHistory
+from agentctl.errors import KeyReused, SetAside
+from agentctl.names import Identity, format_instance
+from agentctl.records import EventRecord, OutcomeRecord
+from agentctl.values import digest
+
+LONGEST_KEY = 256
+
+
+class Wanted(Struct, frozen=True, rename={"from_": "from"}):
+    """An event that somebody wants, its arguments checked.
+
+    Attributes:
+        digest: of handler and arguments, where there is a key.
+        from_, asker, behind: of one that another agent asks for (R16).
+        request: the id that a command asks under, or "".
+    """
+
+    identity: Identity
+    handler: str
+    args: bytes
+    kwargs: bytes | None = None
+    key: str | None = None
+    digest: str | None = None
+    from_: str | None = None
+    asker: str | None = None
+    behind: tuple[str, ...] = ()
+    request: str = ""
+
+    def record(self, number: int, nonce: str, at_us: int) -> EventRecord:
+        """The event's record."""
+        kwargs: Raw | UnsetType = UNSET if self.kwargs is None else Raw(self.kwargs)
+        return EventRecord(
+            number,
+            self.handler,
+            Raw(self.args),
+            kwargs=kwargs,
+            of=self.identity,
+            key=self.key,
+            digest=self.digest,
+            from_=self.from_,
+            asker=self.asker,
+            behind=self.behind,
+            nonce=nonce,
+            at=at_us,
+        )
+
+
+def digest_of(handler: str, canonical: bytes) -> str:
+    """The digest by which a key knows what it stands for."""
+    return digest(handler.encode() + canonical)
+
+
+def find_same(agent: str, history: JournalHistory, wanted: Wanted) -> int | OutcomeRecord | None:
+    """Find the event that a wanted one's key stands for: an open one, or how it ended.
+
+    Raises:
+        KeyReused: it stands for another handler, or other arguments.
+        SetAside: its event is set aside.
+    """
+    if wanted.key is None:
+        return None
+    at = (wanted.identity, wanted.key)
+    number = history.keys.get(at)
+    if number is not None:
+        accepted = history.open[number].accepted
+        _check_same(agent, wanted, (number, accepted.handler, accepted.digest))
+        return number
+    outcome = history.outcomes.get(at)
+    if outcome is not None and outcome.status != "cancelled":
+        _check_same(agent, wanted, (outcome.outcome, outcome.handler, outcome.digest))
+        return outcome
+    for number, aside in history.asides.items():
+        if (aside.of, aside.key) == at:
+            _check_same(agent, wanted, (number, aside.handler, aside.digest))
+            where = f"{format_instance(agent, wanted.identity)}#{number}"
+            raise SetAside(
+                f"the key {wanted.key!r} stands for {where}, which is set aside",
+                hint=f"put it back with: agentctl requeue set-aside {agent} {number}",
+            )
+    return None
+
+
+def _check_same(agent: str, wanted: Wanted, found: tuple[int, str, str | None]) -> None:
+    number, handler, known = found
+    if handler == wanted.handler and known == wanted.digest:
+        return
+    where = f"{format_instance(agent, wanted.identity)}#{number}"
+    what = "another handler" if handler != wanted.handler else "other arguments"
+    raise KeyReused(
+        f"the key {wanted.key!r} stands for {where}, {handler} with what it was given; "
+        f"this is {what}",
+        hint=f"take a new key; or see that event: agentctl invocation show {where}",
+    )

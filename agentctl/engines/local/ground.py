@@ -1,0 +1,83 @@
+"""Ground: where a change is carried out, in a running program or under the lock of nobody's folder.
+
+`operations` decides what is changed; a ground puts it on record and lets it take effect.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Protocol
+
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory
+from agentctl.core.lifecycle import Phase
+from agentctl.names import Identity
+from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.records import Record
+from agentctl.storage.port import Store
+
+
+class Standing(enum.Enum):
+    """What an open event's code is doing, as far as a cancellation goes."""
+
+    IDLE = "none of it runs, and none of it need clean up"
+    RAN = "it ran, and stands somewhere: it is there to clean up"
+    EXECUTING = "it runs"
+
+
+class Ground(Protocol):
+    """One agent's journal, about to be changed."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        ...
+
+    @property
+    def history(self) -> JournalHistory:
+        """What the journal says."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """The agent's folder."""
+        ...
+
+    def now_us(self) -> int:
+        """The wall clock."""
+        ...
+
+    def standing(self, event: EventHistory) -> Standing:
+        """What an open event's code is doing."""
+        ...
+
+    def whole(self, number: int) -> EventHistory:
+        """An event with all its records, read from the journal anew where need be."""
+        ...
+
+    def commit(self, records: Sequence[Record]) -> None:
+        """Put records on record in one write, with their audit lines."""
+        ...
+
+    def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
+        """An event ended without running any of its code."""
+        ...
+
+    def deliver(self, event: EventHistory, record: CancelRecord) -> None:
+        """A cancellation of an event whose code is to clean up is on record."""
+        ...
+
+    def queue_again(self, numbers: Sequence[int]) -> None:
+        """Events are open again, or new: run them."""
+        ...
+
+    def forget(self, identity: Identity) -> None:
+        """An instance is gone."""
+        ...
+
+
+def standing_on_record(event: EventHistory) -> Standing:
+    """What an event's code is doing that doesn't run in any program."""
+    ran = event.phase in (Phase.EXECUTING, Phase.PARKED)
+    return Standing.RAN if ran else Standing.IDLE
