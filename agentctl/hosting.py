@@ -77,6 +77,7 @@ class Host:
         self._options = options(base) if options is not None else base
         self._bindings = bindings
         self._engine: LocalEngine | None = None
+        self._begun: LocalEngine | None = None
         self._block: asyncio.Task[Any] | None = None
         self._interrupted = False
         self._stopped = Stopped(0, 0)
@@ -99,7 +100,7 @@ class Host:
 
     async def __aenter__(self) -> Self:
         guard_interpreter()
-        engine = LocalEngine(self._bindings, self._options)
+        engine = self._begun = LocalEngine(self._bindings, self._options)
         await engine.start()
         self._engine = engine
         for binding in self._bindings:
@@ -164,6 +165,14 @@ class Host:
         except AgentctlError as error:
             return error
         raise AssertionError("what is broken isn't alive")
+
+    def begin_stop(self) -> bool:
+        """Put on record at once that a stop begins; a signal's handler may call it.
+
+        Returns:
+            Whether there is something to stop: not before the folders are held.
+        """
+        return self._begun is not None and self._begun.begin_stop()
 
     async def stop(self) -> Stopped:
         """Stop gracefully; the second time, only tell again."""

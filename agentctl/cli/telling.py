@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from agentctl.cli.failures import users_traceback
 from agentctl.cli.output import Output, plain
+from agentctl.engines.local.log import waiting_for
 from agentctl.engines.port import Ended, Recovered
 from agentctl.names import Address
 
@@ -24,11 +25,14 @@ class Teller:
     """Hears what an engine does, and logs it.
 
     With `quietly`, what goes well is told only of events that were there before: an invocation
-    whose result is printed needs no more words.
+    whose result is printed needs no more words. `impatience` says what cuts a stop short.
     """
 
-    def __init__(self, *, quietly: bool = False) -> None:
+    def __init__(
+        self, *, quietly: bool = False, impatience: str = "a second Ctrl-C ends at once"
+    ) -> None:
         self._quietly = quietly
+        self._impatience = impatience
         self._own: Address | None = None
         self._early: list[Ended] = []
 
@@ -62,6 +66,10 @@ class Teller:
     def warned(self, text: str) -> None:
         """Something that a person should know."""
         log.warning("%s", text)
+
+    def waiting(self, calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> None:
+        """A stop waits for calls."""
+        log.info("%s; %s", waiting_for(calls, at_most), self._impatience)
 
     def _tell(self, end: Ended) -> None:
         event = end.event

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -90,6 +91,13 @@ class Stopped(Struct, frozen=True):
     cut_off: int
 
 
+class Warned(Struct, frozen=True):
+    """Something that a person should know, and since when, in microseconds of the wall clock."""
+
+    at_us: int
+    text: str
+
+
 class Listener(Protocol):
     """Hears what an engine does, as it does it; called on the engine's own loop."""
 
@@ -111,6 +119,10 @@ class Listener(Protocol):
 
     def warned(self, text: str) -> None:
         """Something that a person should know."""
+        ...
+
+    def waiting(self, calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> None:
+        """A stop waits for calls, each a key and a method; `at_most`: None is until they end."""
         ...
 
 
@@ -158,6 +170,14 @@ class Engine(Protocol):
 
     async def broken(self) -> AgentctlError:
         """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""
+        ...
+
+    def begin_stop(self) -> bool:
+        """Put on record at once that a stop begins (R12); a signal's handler may call it.
+
+        Returns:
+            Whether there is something to stop: not before the folders are held.
+        """
         ...
 
     async def stop(self) -> Stopped:

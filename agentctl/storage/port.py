@@ -81,8 +81,11 @@ class Store(Protocol):
         """Whether `sync` may run in a thread; False where a test wants one order of things."""
         ...
 
-    def lock(self, holder: Holder, wait_s: float) -> None:
+    def lock(self, holder: Holder, wait_s: float, *, waited_s: float = 0.0) -> None:
         """Take the folder's lock, making the folder (0700) if need be.
+
+        Args:
+            waited_s: how long the caller has waited already, for the error's message.
 
         Raises:
             Locked: another program holds it, still after `wait_s` seconds.

@@ -33,10 +33,10 @@ class VolatileStore:
         """Always False: there is nothing to wait for."""
         return False
 
-    def lock(self, holder: Holder, wait_s: float) -> None:
+    def lock(self, holder: Holder, wait_s: float, *, waited_s: float = 0.0) -> None:
         """Take the folder's lock if there is an audit log to keep."""
         if self._beside is not None:
-            self._beside.lock(holder, wait_s)
+            self._beside.lock(holder, wait_s, waited_s=waited_s)
 
     def scan(self) -> Scan:
         """There is no journal to read, and none that lies there is touched."""

@@ -201,6 +201,9 @@ class Listener:
     def warned(self, text):
         self._note.add("warned", 0, text)
 
+    def waiting(self, calls, at_most):
+        """The ledger has it."""
+
 
 class Program:
     """One life of it."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,9 @@ class Life:
 
     def warned(self, text: str) -> None:
         self.world.breaks(f"warned: {text}")
+
+    def waiting(self, calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> None:
+        """The world knows what it is asked to do."""
 
 
 def _close(task: asyncio.Task[Any]) -> None:

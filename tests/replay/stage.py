@@ -157,7 +157,7 @@ class StageProgram:
     def over(self, task: object) -> None:
         pass
 
-    def spawn(self, coro: Coroutine[Any, Any, None]) -> CallTask:
+    def spawn(self, coro: Coroutine[Any, Any, None], name: object) -> CallTask:
         task = CallTask(coro)
         self.tasks.append(task)
         self.soon(task.go_on)

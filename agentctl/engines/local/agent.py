@@ -353,10 +353,13 @@ class AgentRuntime:
     # -- stopping
 
     def say_stopping(self) -> None:
-        """Put on record that what is cut off from here on is no crash (R12)."""
+        """Put on record that what is cut off from here on is no crash (R12).
+
+        A signal's handler may call it, in the middle of anything.
+        """
         if self.open:
-            self.append(StoppingRecord(len(self.open), at=self.program.now_us()))
-            self._committer.soon()
+            now_us = self.program.now_us()
+            self._committer.interject(encode(StoppingRecord(len(self.open), at=now_us)))
 
     def stop(self) -> None:
         """Let the handlers go, sync everything, write the stop record, free the lock."""

@@ -11,7 +11,7 @@ import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, Raw, Struct
 
@@ -36,6 +36,14 @@ class BoundMethod:
         self.fn = fn
         self.blocks = is_blocking(fn)
         self.options = merged_options(interface_options, options_of(fn))
+
+
+class CallName(NamedTuple):
+    """Whose call it is, its key, and its method: `Payments.refund`."""
+
+    agent: str
+    key: str
+    fn: str
 
 
 class CallRun(Struct, frozen=True):

@@ -37,6 +37,8 @@ class Committer:
         self._audit: deque[tuple[int, Sequence[str]]] = deque()
         self._written = 0
         self._durable = 0
+        self._writing = False
+        self._interjected: bytes | None = None
         self._syncing = False
         self._scheduled: asyncio.Handle | None = None
         self._soon: asyncio.TimerHandle | None = None
@@ -46,9 +48,26 @@ class Committer:
         """Put records on record; their audit lines follow once they are durable (R15)."""
         # Crash here: before the write, nothing happened; after it, a kill loses nothing, and a
         # power cut loses what nobody was told of.
-        self._written = self._store.append(bodies)
+        self._writing = True
+        try:
+            self._written = self._store.append(bodies)
+        finally:
+            self._writing = False
         if audit and self._audits:
             self._audit.append((self._written, audit))
+        if (body := self._interjected) is not None:
+            self._interjected = None
+            self.append([body])
+
+    def interject(self, body: bytes) -> None:
+        """Put a record on record from a signal's handler, which may run in the middle of a write.
+
+        Then it follows that write: a record never stands inside of a batch.
+        """
+        if self._writing:
+            self._interjected = body
+        else:
+            self.append([body])
 
     def when_durable(self, callback: Callback, *, now: bool = False) -> None:
         """Run `callback` on the loop once everything appended so far is durable.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -14,22 +15,25 @@ from agentctl.engines.local import moving, queries, recovery
 from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.endings import End, as_value
+from agentctl.engines.local.grace import end_calls
+from agentctl.engines.local.locking import lock_all
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.options import EngineOptions, random_part
 from agentctl.engines.local.program import ProgramCore
-from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped
-from agentctl.errors import AgentctlError, BadArguments, DiskTrouble, NotFound, UsageError
+from agentctl.engines.local.remembering import Remembering
+from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
+from agentctl.errors import (
+    AgentctlError,
+    BadArguments,
+    DiskTrouble,
+    NotFound,
+    UsageError,
+)
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.execution import Target
-from agentctl.storage.files.folder import FilesStore
-from agentctl.storage.files.holding import this_program
 from agentctl.storage.port import Store
-from agentctl.storage.volatile import VolatileStore
 from agentctl.times import SystemClock
-
-_CANCEL_WAIT_S: Final = 1.0
-"""What calls that are cut off get for their own clean-up; a thread is not waited for."""
 
 
 class LocalEngine:
@@ -42,7 +46,8 @@ class LocalEngine:
         self._bindings = {binding.spec.name: binding for binding in bindings}
         self._options = options
         self._clock = options.clock or SystemClock()
-        listener = options.listener or LogListener()
+        listener = Remembering(options.listener or LogListener(), self._clock)
+        self._warnings = listener.warnings
         self.program = ProgramCore(self._clock, listener, options.entropy)
         self.program.begin_event = self._begin_event
         self.program.pump_all = self._pump_all
@@ -53,6 +58,7 @@ class LocalEngine:
         self.recovered: Sequence[Recovered] = ()
         self.broken = asyncio.Event()
         self.when_dead: Callable[[], None] | None = None
+        self._holding = self._speaking = False
         self._watched: dict[Address, asyncio.Future[End]] = {}
         self._accepting: set[asyncio.Future[None]] = set()
 
@@ -66,49 +72,30 @@ class LocalEngine:
             JournalDamaged, FormatTooNew: a journal can't be trusted; nothing was changed.
             DiskTrouble: a journal can't be written.
         """
-        stores = self._lock_all()
+        stores = await lock_all(self._bindings, self._options, self.program.timers)
+        self._holding = True
         try:
             self._recover(stores)
         except BaseException:
             for store in stores.values():
                 store.close()
             raise
+        self._speaking = True
+        if self.program.stopping:  # the signal came while the journals were being read
+            self.program.guard(self._say_stopping)
         for found in self.recovered:
             self.program.listener.recovered(found)
         try:
             self._pump_all()
             self.program.settle_soon()
             await self.program.recovered.wait()
-            self.check_alive()
+            self._check_dead()
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
             else:
                 self._let_go()
             raise
-
-    def _lock_all(self) -> dict[str, Store]:
-        """Lock in sorted order, all or none (R11)."""
-        taken: dict[str, Store] = {}
-        holder = this_program(self._options.command, self._clock)
-        try:
-            for name in sorted(self._bindings):
-                store = self._store(name)
-                store.lock(holder, self._options.lock_wait_s)
-                taken[name] = store
-        except BaseException:
-            for store in taken.values():
-                store.close()
-            raise
-        return taken
-
-    def _store(self, name: str) -> Store:
-        root, settings = self._options.root, self._bindings[name].settings
-        make = self._options.stores or FilesStore
-        if settings.journal:
-            return make(root, name)
-        beside = make(root, name) if settings.audit else None
-        return VolatileStore(f"{root}/agents/{name}", beside)
 
     def _now_us(self) -> int:
         return self._clock.now_us()
@@ -176,6 +163,11 @@ class LocalEngine:
         """Whether nothing is queued or executing: only time can bring anything about."""
         return not self._at_work()
 
+    @property
+    def warnings(self) -> Sequence[Warned]:
+        """What this program warned of, the latest last; only the latest are kept."""
+        return tuple(self._warnings)
+
     # -- asking
 
     def agent(self, name: str) -> AgentRuntime:
@@ -198,13 +190,16 @@ class LocalEngine:
             DiskTrouble: the disk failed.
             BaseException: whatever the program is dying of.
         """
+        self._check_dead()
+        if self.program.stopping:
+            raise AgentctlError("the program is stopping", hint="start it again")
+
+    def _check_dead(self) -> None:
         dead = self.program.dead
         if isinstance(dead, DiskTrouble):
             raise DiskTrouble(dead.message, hint=dead.hint) from dead
         if dead is not None:
             raise dead
-        if self.program.stopping:
-            raise AgentctlError("the program is stopping", hint="start it again")
 
     def accept(self, target: Target, raw: tuple[bytes, bytes | None]) -> tuple[AgentRuntime, int]:
         """Put an event of checked arguments on record."""
@@ -213,7 +208,7 @@ class LocalEngine:
         identity = agent.spec.check_identity(target.identity)
         number: list[int] = []
         self.program.guard(lambda: number.append(agent.accept(identity, target.name, *raw)))
-        self.check_alive()
+        self._check_dead()
         return agent, number[0]
 
     async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -253,7 +248,7 @@ class LocalEngine:
             await durable  # nothing stands between: who asked hears it before a call can begin
         finally:
             self._accepting.discard(durable)
-        self.check_alive()
+        self._check_dead()
         return address
 
     def _raw_arguments(self, request: InvokeRequest) -> tuple[bytes, bytes | None]:
@@ -287,11 +282,11 @@ class LocalEngine:
     async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
         """Wait until nothing is queued, executing, or due within so many seconds."""
         while not self._is_idle(within_s):
-            self.check_alive()
+            self._check_dead()
             self.program.moved.clear()
             await self.program.moved.wait()
         if self.program.dead is not None:
-            self.check_alive()  # what came to rest may not be on record
+            self._check_dead()  # what came to rest may not be on record
         return [
             agent.address(agent.open[number].accepted)
             for agent in self.agents.values()
@@ -311,10 +306,10 @@ class LocalEngine:
         program = self.program
         if program.dead is not None:
             return self._abandon(program.dead)
-        for agent in self.agents.values():
-            program.guard(agent.say_stopping)
-        program.stopping = True
-        cut_off = await self._end_calls()
+        if not program.stopping:
+            program.stopping = True
+            program.guard(self._say_stopping)
+        cut_off = await end_calls(program, {n: b.settings.grace for n, b in self._bindings.items()})
         await asyncio.sleep(0)  # results that came in the last moment go on record
         for agent in self.agents.values():
             program.guard(agent.stop)
@@ -324,20 +319,26 @@ class LocalEngine:
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
 
-    async def _end_calls(self) -> int:
-        tasks = set(self.program.tasks)
-        graces = [binding.settings.grace for binding in self._bindings.values()]
-        longest = (
-            None if None in graces else max(g.total_seconds() for g in graces if g is not None)
-        )
-        running = tasks
-        if tasks:
-            _, running = await asyncio.wait(tasks, timeout=longest)
-        for task in running:
-            task.cancel()
-        if running:
-            await asyncio.wait(running, timeout=_CANCEL_WAIT_S)
-        return len(running)
+    def begin_stop(self) -> bool:
+        """Put on record at once that what is cut off from here on is no crash (R12).
+
+        A signal's handler may call it, in the middle of anything on the loop's thread.
+
+        Returns:
+            Whether there is something to stop: not before the folders are held.
+        """
+        if self._holding and not self.program.stopping:
+            self.program.stopping = True
+            if self._speaking:
+                with suppress(DiskTrouble):  # the next write says so, where it can be told
+                    self._say_stopping()
+            # A start that is under way has nothing more to wait for.
+            self.program.loop.call_soon_threadsafe(self.program.recovered.set)
+        return self._holding
+
+    def _say_stopping(self) -> None:
+        for agent in self.agents.values():
+            agent.say_stopping()
 
     def _open_events(self) -> int:
         return sum(len(agent.open) for agent in self.agents.values())

@@ -7,12 +7,18 @@ nobody waited for, and a stuck event, are seen in any case.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from agentctl.engines.port import Ended, Recovered
 from agentctl.names import Address
+from agentctl.times import format_duration
 
 log = logging.getLogger("agentctl")
+
+_SHOWN: Final = 5
 
 
 class LogListener:
@@ -58,3 +64,15 @@ class LogListener:
     def warned(self, text: str) -> None:
         """Something that a person should know."""
         log.warning("%s", text)
+
+    def waiting(self, calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> None:
+        """A stop waits for calls."""
+        log.info("%s", waiting_for(calls, at_most))
+
+
+def waiting_for(calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> str:
+    """Say what a stop waits for: `waiting for Payments.refund (Bot-1-2), at most 5s`."""
+    shown = ", ".join(f"{fn} ({key})" for key, fn in calls[:_SHOWN])
+    more = f" and {len(calls) - _SHOWN} more" if len(calls) > _SHOWN else ""
+    limit = "" if at_most is None else f", at most {format_duration(at_most)}"
+    return f"waiting for {shown}{more}{limit}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TypeAlias
 
 from agentctl.engines.local.asking import Question
-from agentctl.engines.local.calls import CallRun, Made, failed, run_call, unknown_outcome
+from agentctl.engines.local.calls import CallName, CallRun, Made, failed, run_call, unknown_outcome
 from agentctl.engines.local.ledger import Ledger, OpenOp
 from agentctl.engines.local.site import Site
 from agentctl.errors import Denied
@@ -56,7 +56,7 @@ class Making:
         if isinstance(op, AskOp):
             exclusive = self._site.exclusive(self._accepted)
             question = Question(op, key, self._site.name, self._accepted, exclusive)
-            opened.running = program.spawn(self._take(opened, program.ask(question)))
+            opened.running = program.spawn(self._take(opened, program.ask(question)), None)
             return
         assert isinstance(op, CallOp)
         refused = op.denied or self._site.denied(op)
@@ -73,7 +73,8 @@ class Making:
             program.threads,
             lambda: self._entered(key, op),
         )
-        opened.running = program.spawn(self._take(opened, run_call(run)))
+        name = CallName(self._site.name, key, op.method.fn)
+        opened.running = program.spawn(self._take(opened, run_call(run)), name)
 
     def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:
         made = failed(error)

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
 from agentctl.core.suspicion import EventId
+from agentctl.engines.local.calls import CallName
 from agentctl.engines.local.timers import Timer, Timers
 from agentctl.engines.port import Listener
 from agentctl.times import Clock
@@ -71,7 +72,7 @@ class ProgramCore:
         self.counted: frozenset[EventId] = frozenset()
         self.stopping = False
         self.dead: BaseException | None = None
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: dict[asyncio.Task[None], CallName] = {}
         self._sweep_at = _SWEEP_AT
         self.begin_event: Callable[[EventId], None]
         self.pump_all: Callable[[], None]
@@ -135,22 +136,22 @@ class ProgramCore:
         else:
             self.soon(callback)
 
-    def spawn(self, coro: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def spawn(self, coro: Coroutine[Any, Any, None], name: CallName) -> asyncio.Task[None]:
         """Run a capability's code in a task, which a stop waits for or cuts off.
 
         What one call sets in its context is not seen by the next.
         """
         task = asyncio.Task(coro, loop=self.loop, context=self._context.copy())
-        self.tasks.add(task)
+        self.tasks[task] = name
         if len(self.tasks) > self._sweep_at:
-            self.tasks = {one for one in self.tasks if not one.done()}
+            self.tasks = {one: its for one, its in self.tasks.items() if not one.done()}
             self._sweep_at = max(_SWEEP_AT, 2 * len(self.tasks))
         return task
 
     def over(self, task: asyncio.Task[Any] | None) -> None:
         """A call's task is about to end; one that was cancelled unbegun is swept away later."""
         if task is not None:
-            self.tasks.discard(task)
+            self.tasks.pop(task, None)
 
     def die(self, error: BaseException) -> None:
         """Let nothing go on, and tell whoever waits."""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from agentctl.engines.local.asking import Question
-from agentctl.engines.local.calls import BoundMethod, Made
+from agentctl.engines.local.calls import BoundMethod, CallName, Made
 from agentctl.engines.local.endings import End
 from agentctl.engines.local.timers import Timers
 from agentctl.engines.port import Listener
@@ -59,8 +59,8 @@ class Program(Protocol):
         """Run `callback` as the last thing of a call's task."""
         ...
 
-    def spawn(self, coro: Coroutine[Any, Any, None]) -> Any:
-        """Run a capability's code in a task, which a stop waits for or cuts off."""
+    def spawn(self, coro: Coroutine[Any, Any, None], name: CallName | None) -> Any:
+        """Run a call in a task; one with a name is a capability's, which a stop waits for."""
         ...
 
     def over(self, task: asyncio.Task[Any] | None) -> None:

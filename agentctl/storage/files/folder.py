@@ -58,7 +58,7 @@ class FilesStore:
         """Whether `sync` may run in a thread."""
         return self._disk.threaded
 
-    def lock(self, holder: Holder, wait_s: float) -> None:
+    def lock(self, holder: Holder, wait_s: float, *, waited_s: float = 0.0) -> None:
         """Take the folder's lock, making the folder if need be, for nobody but its owner (R24).
 
         Raises:
@@ -70,7 +70,7 @@ class FilesStore:
             self._make_folder()
         except OSError as error:
             raise disk_trouble("can't be made", self._folder, error) from error
-        self._lock.take(self._agent, holder, wait_s)
+        self._lock.take(self._agent, holder, wait_s, waited_s=waited_s)
         try:
             self._tighten()
         except OSError as error:

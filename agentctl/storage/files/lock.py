@@ -51,7 +51,7 @@ class FolderLock:
         """Whether this program holds the lock; False in a forked child."""
         return self._held is not None and self._pid == os.getpid()
 
-    def take(self, agent: str, holder: Holder, wait_s: float) -> None:
+    def take(self, agent: str, holder: Holder, wait_s: float, *, waited_s: float = 0.0) -> None:
         """Take the lock and leave the note.
 
         Raises:
@@ -65,7 +65,7 @@ class FolderLock:
             self._pause(_POLL_S)
             held = self._try()
         if held is None:
-            raise self._locked(agent, holder, wait_s)
+            raise self._locked(agent, holder, waited_s + wait_s)
         self._held = held
         self._pid = os.getpid()
         self._write_note(json.dumps(structs.asdict(holder)).encode() + b"\n")

@@ -23,6 +23,7 @@ class Heard:
         self.ends = []
         self.calls = []
         self.warnings = []
+        self.waits = []
         self.found = []
 
     def recovered(self, found):
@@ -39,6 +40,9 @@ class Heard:
 
     def warned(self, text):
         self.warnings.append(text)
+
+    def waiting(self, calls, at_most):
+        self.waits.append((calls, at_most))
 
 
 class World(Durable):
