@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from agentctl.engines.changes import Answer, Change
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
 
@@ -25,6 +26,9 @@ class InvokeRequest(Struct, frozen=True):
     Attributes:
         args: the arguments as JSON values, by position.
         kwargs: the arguments as JSON values, by name.
+        key: the idempotency key (R17).
+        if_full: what to do if too many events wait to begin (R22).
+        id: made once by who asks, however often it asks.
     """
 
     agent: str
@@ -32,6 +36,9 @@ class InvokeRequest(Struct, frozen=True):
     handler: str
     args: Sequence[object] = ()
     kwargs: Mapping[str, object] | None = None
+    key: str | None = None
+    if_full: Literal["wait", "refuse"] = "wait"
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,10 @@ class Engine(Protocol):
         """Wait until an event that this program accepted or recovered comes to rest."""
         ...
 
+    async def carry_out(self, change: Change) -> Answer:
+        """Carry out a change; when this returns, it is durable."""
+        ...
+
     async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
         """Wait until nothing is queued, running, or due within so many seconds.
 
@@ -232,40 +243,6 @@ class SetAsideView(Struct, frozen=True):
     under_way: Sequence[str] = ()
 
 
-class Requeued(Struct, frozen=True):
-    """What a requeue did, or would do.
-
-    Attributes:
-        event: the event that is queued now.
-        was: the set-aside event whose place a fresh one takes, or None.
-        may_happen_twice: of a fresh one: the calls that were finished before.
-    """
-
-    event: Address
-    was: Address | None
-    may_happen_twice: Sequence[str]
-
-
-class RequeueRequest(Struct, frozen=True):
-    """Which set-aside events go back.
-
-    Attributes:
-        events: numbers; () means the only one.
-        every: all of them.
-        fresh: as new events, from the start.
-        args: JSON list to take in the recorded arguments' place; needs `fresh`.
-        dry_run: only tell.
-    """
-
-    agent: str
-    events: Sequence[int] = ()
-    every: bool = False
-    fresh: bool = False
-    args: bytes | None = None
-    dry_run: bool = False
-    lock_wait_s: float = 5.0
-
-
 class Desk(Protocol):
     """What can be asked of an agent's folder; reading takes no lock and changes nothing."""
 
@@ -293,16 +270,11 @@ class Desk(Protocol):
         """Read each instance's committed state, as JSON."""
         ...
 
-    def requeue(self, request: RequeueRequest) -> Sequence[Requeued]:
-        """Put set-aside events back (R10); takes the lock.
+    def carry_out(self, change: Change) -> Answer:
+        """Carry out a change: under the folder's lock, or through the program that holds it.
 
         Raises:
-            NotFound: there is none, or not this one.
-            UsageError: several, and none was named; edited arguments without `fresh`.
-            Locked: a program holds the folder.
+            NotFound, Conflict, UsageError: as each change says; nothing was changed.
+            Locked: a program holds the folder and doesn't answer.
         """
-        ...
-
-    def drop(self, agent: str, event: int, reason: str) -> None:
-        """Remove a set-aside event for good; takes the lock."""
         ...

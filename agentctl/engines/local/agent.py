@@ -30,7 +30,7 @@ from agentctl.engines.local.waiters import Waiter, Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Interrupted, NotFound, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.record_moves import AnsweredRecord, CancelledRecord
+from agentctl.record_moves import AnsweredRecord, CancelledRecord, ToldRecord
 from agentctl.records import (
     BugRecord,
     DoneRecord,
@@ -82,6 +82,14 @@ class AgentRuntime:
         """The event's address."""
         return Address(self.name, accepted.of, accepted.event)
 
+    def address_of(self, number: int) -> Address:
+        """The address of an event by its number, as far as its instance is still known."""
+        event = self.open.get(number) or self.history.kept.events.get(number)
+        if event is not None:
+            return self.address(event.accepted)
+        ofs = (one.of for one in self.history.outcomes.values() if one.outcome == number)
+        return Address(self.name, next(ofs, ()), number)
+
     def key(self, accepted: EventRecord, path: str) -> str:
         """A call's key; without a journal the random part stands for the event's number."""
         label = accepted.event if self.settings.journal else accepted.nonce
@@ -114,6 +122,16 @@ class AgentRuntime:
     def waiting_to_begin(self) -> int:
         """How many accepted events haven't begun in this program."""
         return len(self.open) - len(self.runs) - len(self.stuck)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many events wait to begin as may (R22)."""
+        return self.waiting_to_begin >= self.settings.capacity
+
+    async def room(self) -> None:
+        """Wait until another event may wait to begin; nothing is lost if this is given up."""
+        while self.is_full:
+            await self.events.room()
 
     def queue(self, history: EventHistory) -> None:
         """Let an event begin as soon as its instance and a permit are free."""
@@ -322,6 +340,14 @@ class AgentRuntime:
     def forget(self, identity: Identity) -> None:
         """Drop the state of an instance that was deleted."""
         self._states.pop(identity, None)
+
+    def told(self, asking: Asking) -> None:
+        """Take note that who asked has its answer on record; it may be forgotten here."""
+        number = self.history.kept.untold.get(asking)
+        if number is not None:
+            self.append(ToldRecord(asking[0], number, at=self.program.now_us()))
+            self.history.kept.told(asking)
+            self.durable_soon()
 
     # -- waiting for ends
 

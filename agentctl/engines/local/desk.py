@@ -109,31 +109,22 @@ class FilesDesk:
             raise _damaged(agent, path, *read.damaged)
         return recovery.fold(agent, path, Scan(read.lines, None, exists=read.exists, end=0))
 
-    # -- changing, under the folder's lock
+    # -- changing
 
-    def requeue(self, request: RequeueRequest) -> Sequence[Requeued]:
-        """Put set-aside events back (R10).
-
-        Raises:
-            NotFound: there is none, or not this one.
-            UsageError: several, and none was named; edited arguments without `fresh`.
-            Locked: a program holds the folder.
-        """
-        return self._changing().requeue(request)
-
-    def drop(self, agent: str, event: int, reason: str) -> None:
-        """Remove a set-aside event for good.
+    def carry_out(self, change: Change) -> Answer:
+        """Carry out a change: under the folder's lock, or through the program that holds it.
 
         Raises:
-            NotFound: it isn't set aside.
-            Locked: a program holds the folder.
+            NotFound, Conflict, UsageError: as each change says; nothing was changed.
+            Locked: a program holds the folder and doesn't answer.
         """
-        self._changing().drop(agent, event, reason)
+        from agentctl.engines.local import cold, operations
 
-    def _changing(self) -> Changing:
-        from agentctl.engines.local.changing import Changing
-
-        return Changing(self._root, self._clock, self._disk)
+        place = cold.opened(
+            self._root, change.agent, disk=self._disk, clock=self._clock, wait_s=self._wait_s
+        )
+        with place as ground:
+            return operations.carry_out(ground, change)
 
 
 class _Lines(Iterable[JournalLine]):

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import msgspec
-
-from agentctl.core.suspicion import EventId, StartPlan, plan_start
-from agentctl.engines.local import moving, queries, recovery
+from agentctl.core.kept import Asking
+from agentctl.core.suspicion import EventId
+from agentctl.engines.changes import Answer, Change
+from agentctl.engines.local import queries
+from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.agent import AgentRuntime
+from agentctl.engines.local.answering import Answering
+from agentctl.engines.local.asking import Askers
 from agentctl.engines.local.binding import Binding
+from agentctl.engines.local.elsewhere import Elsewhere
 from agentctl.engines.local.endings import End, as_value
 from agentctl.engines.local.grace import end_calls
 from agentctl.engines.local.locking import lock_all
 from agentctl.engines.local.log import LogListener
-from agentctl.engines.local.options import EngineOptions, random_part
+from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.remembering import Remembering
+from agentctl.engines.local.starting import start_agents
 from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
-from agentctl.errors import (
-    AgentctlError,
-    BadArguments,
-    DiskTrouble,
-    NotFound,
-    UsageError,
-)
+from agentctl.errors import AgentctlError, DiskTrouble, UsageError
 from agentctl.names import Address
-from agentctl.nearest import nearest_hint
 from agentctl.sdk.execution import Target
 from agentctl.storage.port import Store
 from agentctl.times import SystemClock
@@ -60,7 +57,10 @@ class LocalEngine:
         self.when_dead: Callable[[], None] | None = None
         self._holding = self._speaking = False
         self._watched: dict[Address, asyncio.Future[End]] = {}
-        self._accepting: set[asyncio.Future[None]] = set()
+        self.answering = Answering(self.agents, self.program.guard, self.check_alive)
+        self.program.askers = Askers(
+            self.answering.ask, self.agents.__contains__, self._told, Elsewhere(options)
+        )
 
     # -- starting
 
@@ -75,7 +75,7 @@ class LocalEngine:
         stores = await lock_all(self._bindings, self._options, self.program.timers)
         self._holding = True
         try:
-            self._recover(stores)
+            self.agents.update(self._start_agents(stores))
         except BaseException:
             for store in stores.values():
                 store.close()
@@ -97,52 +97,12 @@ class LocalEngine:
                 self._let_go()
             raise
 
-    def _now_us(self) -> int:
-        return self._clock.now_us()
+    def _start_agents(self, stores: dict[str, Store]) -> dict[str, AgentRuntime]:
+        agents, self.recovered = start_agents(self._bindings, stores, self.program)
+        return agents
 
-    def _recover(self, stores: dict[str, Store]) -> None:
-        opened = {name: recovery.read(name, store) for name, store in stores.items()}
-        histories = {name: one.history for name, one in opened.items()}
-        starts = {name: b.settings.max_starts for name, b in self._bindings.items()}
-        plan = plan_start(histories, starts)
-        self.program.counted = plan.counted
-        self.recovered = [self._open_agent(name, opened[name], plan) for name in sorted(opened)]
-        ready: set[EventId] = set()
-        for name, agent in self.agents.items():
-            suspects = frozenset(number for owner, number in plan.turns if owner == name)
-            ready.update((name, number) for number in agent.recover(suspects))
-        self.program.take_turns([event for event in plan.turns if event in ready])
-
-    def _open_agent(self, name: str, opened: recovery.Opened, plan: StartPlan) -> Recovered:
-        binding, history, store = self._bindings[name], opened.history, opened.store
-        audit = binding.settings.audit
-        if audit:
-            recovery.complete_audit(opened)
-        moved = [history.open[number] for owner, number in plan.set_aside if owner == name]
-        now_us = max(self._now_us(), history.latest_us)
-        new_id = random_part() + random_part()
-        recovery.rewrite(
-            opened,
-            recovery.Rewriting(name, new_id, now_us, start=True, audit=audit, leaving=len(moved)),
-        )
-        # Only now: `set-aside` must not follow records that a power cut could still take.
-        moves, trouble = moving.reconcile(store, history, moved, now_us)
-        if trouble is not None:
-            self.program.listener.warned(f"{trouble.message}; {trouble.hint}")
-        moving.commit(store, name, moves, audit=audit)
-        for one in moved:
-            del history.open[one.number]
-        agent = AgentRuntime(binding, store, history, self.program)
-        self.agents[name] = agent
-        return Recovered(
-            name,
-            store.path,
-            [agent.address(one.accepted) for one in history.open.values()],
-            [agent.address(one.accepted) for one in moved],
-            agent.unable(),
-            opened.cut,
-            [Address(name, one.of, number) for number, one in sorted(history.asides.items())],
-        )
+    def _told(self, agent: str, asking: Asking) -> None:
+        self.program.guard(lambda: self.agents[agent].told(asking))
 
     def _begin_event(self, event: EventId) -> None:
         name, number = event
@@ -176,12 +136,7 @@ class LocalEngine:
         Raises:
             NotFound: there is none of that name.
         """
-        found = self.agents.get(name)
-        if found is None:
-            raise NotFound(
-                f"there is no agent {name!r} here", hint=nearest_hint(name, self.agents, "agents")
-            )
-        return found
+        return self.answering.agent(name)
 
     def check_alive(self) -> None:
         """Make sure that the program goes on.
@@ -201,20 +156,14 @@ class LocalEngine:
         if dead is not None:
             raise dead
 
-    def accept(self, target: Target, raw: tuple[bytes, bytes | None]) -> tuple[AgentRuntime, int]:
-        """Put an event of checked arguments on record."""
-        self.check_alive()
-        agent = self.agent(target.agent)
-        identity = agent.spec.check_identity(target.identity)
-        number: list[int] = []
-        self.program.guard(lambda: number.append(agent.accept(identity, target.name, *raw)))
-        self._check_dead()
-        return agent, number[0]
-
     async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Accept an event and wait for its outcome, as the handler's caller sees it."""
-        handler = self.agent(target.agent).spec.handlers[target.name]
-        runtime, number = self.accept(target, handler.signature.encode(args, kwargs))
+        self.check_alive()
+        runtime = self.agent(target.agent)
+        handler = runtime.spec.handlers[target.name]
+        identity = runtime.spec.check_identity(target.identity)
+        raw = handler.signature.encode(args, kwargs)
+        number = self.answering.put(runtime, Wanted(identity, handler.name, *raw))
         end = await runtime.wait_for(number)
         if end.error is not None:
             raise end.error
@@ -230,54 +179,29 @@ class LocalEngine:
         return runtime.spec.queries[target.name].result.decode(raw)
 
     async def submit(self, request: InvokeRequest) -> Address:
-        """Accept an event; when this returns, it is durable.
+        """Accept an event, or join the one that its key stands for; it is durable then.
 
         Raises:
             NotFound: no such agent or handler.
             BadArguments: the arguments don't fit; nothing was accepted.
+            KeyReused, SetAside, LaneFull: what stands in the way; nothing was accepted.
         """
-        raw = self._raw_arguments(request)
-        target = Target(request.agent, request.identity, request.handler)
-        agent, number = self.accept(target, raw)
-        address = agent.address(agent.open[number].accepted)
-        self._watched[address] = agent.wait_for(number)
-        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._accepting.add(durable)
-        agent.when_durable(functools.partial(_resolve, durable))
-        try:
-            await durable  # nothing stands between: who asked hears it before a call can begin
-        finally:
-            self._accepting.discard(durable)
-        self._check_dead()
-        return address
-
-    def _raw_arguments(self, request: InvokeRequest) -> tuple[bytes, bytes | None]:
-        spec = self.agent(request.agent).spec
-        handler = spec.handlers.get(request.handler)
-        if handler is None:
-            raise NotFound(
-                f"{spec.name} has no handler {request.handler!r}",
-                hint=nearest_hint(request.handler, spec.handlers, "handlers"),
-            )
-        signature = handler.signature
-        signature.bind(request.args, request.kwargs or {})
-        args = msgspec.json.encode(list(request.args))
-        kwargs = msgspec.json.encode(dict(request.kwargs)) if request.kwargs else None
-        try:
-            values, named = signature.decode(args, kwargs)
-        except AgentctlError as error:
-            raise BadArguments(
-                f"{signature.title}: {error.message}", hint=f"call it as {signature.shown}"
-            ) from None
-        return signature.encode(values, named)
+        taken = await self.answering.accept(request, watch=True)
+        assert taken.end is not None
+        self._watched[taken.event] = taken.end
+        return taken.event
 
     async def ended(self, event: Address) -> Ended:
-        """Wait until an event that this program accepted or recovered comes to rest."""
+        """Wait until an event that this program knows comes to rest."""
         waiter = self._watched.pop(event, None)
         if waiter is None:
             assert event.event is not None
             waiter = self.agent(event.agent).wait_for(event.event)
         return (await waiter).ended
+
+    async def carry_out(self, change: Change) -> Answer:
+        """Carry out a change; when this returns, it is durable."""
+        return await self.answering.carry_out(change)
 
     async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
         """Wait until nothing is queued, executing, or due within so many seconds."""
@@ -315,6 +239,7 @@ class LocalEngine:
             program.guard(agent.stop)
         if (dead := self.program.dead) is not None:
             return self._abandon(dead)
+        await program.askers.close()
         program.timers.close()
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
@@ -351,9 +276,7 @@ class LocalEngine:
             )
         for agent in self.agents.values():
             agent.waiters.fail(told)
-        for durable in self._accepting:
-            if not durable.done():
-                durable.set_exception(told)
+        self.answering.fail(told)
         self.broken.set()
         if self.when_dead is not None:
             self.when_dead()
@@ -374,12 +297,7 @@ class LocalEngine:
         """Free threads and locks, and let nothing go on; what isn't on record stays so."""
         self.program.timers.close()
         self.program.close_threads()
-        for task in self.program.tasks:
+        for task in (*self.program.tasks, *self.program.asks):
             task.cancel()
         for agent in self.agents.values():
             agent.abandon()
-
-
-def _resolve(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

@@ -23,6 +23,8 @@ async def end_calls(program: ProgramCore, graces: Mapping[str, timedelta | None]
     Returns:
         How many were cut off.
     """
+    for waiting in program.asks:
+        waiting.cancel()  # the answer is there at the next start, too
     by_agent: dict[str, list[asyncio.Task[None]]] = {}
     for task, name in program.tasks.items():
         if not task.done():

@@ -18,9 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
 from agentctl.core.suspicion import EventId
-from agentctl.engines.local.calls import CallName
+from agentctl.engines.local.asking import Askers, Question
+from agentctl.engines.local.calls import CallName, Made
 from agentctl.engines.local.timers import Timer, Timers
 from agentctl.engines.port import Listener
+from agentctl.sdk.execution import Target
 from agentctl.times import Clock
 
 log = logging.getLogger("agentctl")
@@ -73,6 +75,8 @@ class ProgramCore:
         self.stopping = False
         self.dead: BaseException | None = None
         self.tasks: dict[asyncio.Task[None], CallName] = {}
+        self.asks: set[asyncio.Task[None]] = set()
+        self.askers: Askers
         self._sweep_at = _SWEEP_AT
         self.begin_event: Callable[[EventId], None]
         self.pump_all: Callable[[], None]
@@ -106,6 +110,16 @@ class ProgramCore:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
+    # -- other agents
+
+    def ask(self, question: Question) -> Coroutine[None, None, Made]:
+        """Ask another agent, and wait for the answer."""
+        return self.askers.ask(question)
+
+    def tell(self, target: Target, from_: str, asker: str) -> None:
+        """Let the asked agent forget an answer that is on record here."""
+        self.askers.tell(target, from_, asker)
+
     # -- the guard
 
     def guard(self, callback: Callable[..., None], *args: Any) -> None:
@@ -136,12 +150,16 @@ class ProgramCore:
         else:
             self.soon(callback)
 
-    def spawn(self, coro: Coroutine[Any, Any, None], name: CallName) -> asyncio.Task[None]:
-        """Run a capability's code in a task, which a stop waits for or cuts off.
+    def spawn(self, coro: Coroutine[Any, Any, None], name: CallName | None) -> asyncio.Task[None]:
+        """Run a call in a task; one with a name is a capability's, which a stop waits for.
 
         What one call sets in its context is not seen by the next.
         """
         task = asyncio.Task(coro, loop=self.loop, context=self._context.copy())
+        if name is None:
+            self.asks.add(task)
+            task.add_done_callback(self.asks.discard)
+            return task
         self.tasks[task] = name
         if len(self.tasks) > self._sweep_at:
             self.tasks = {one: its for one, its in self.tasks.items() if not one.done()}

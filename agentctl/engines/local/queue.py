@@ -5,6 +5,7 @@ Sleeping and waiting events hold no permit (R22). Those that go on come before t
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -41,6 +42,19 @@ class EventQueue:
         self._ready: deque[int] = deque()
         self._resume: deque[tuple[int, str]] = deque()
         self._pumping = False
+        self._room: list[asyncio.Future[None]] = []
+
+    async def room(self) -> None:
+        """Wait until an event has begun."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._room.append(waiter)
+        await waiter
+
+    def _make_room(self) -> None:
+        room, self._room = self._room, []
+        for waiter in room:
+            if not waiter.done():
+                waiter.set_result(None)
 
     def add(self, number: int) -> None:
         """Let an event begin when its turn comes."""
@@ -56,6 +70,7 @@ class EventQueue:
         """Let an event no longer wait to begin."""
         if number in self._ready:
             self._ready.remove(number)
+            self._make_room()
 
     @property
     def at_work(self) -> int:
@@ -83,6 +98,7 @@ class EventQueue:
                 self._go_on(*self._resume.popleft())
             else:
                 self._begin(self._ready.popleft())
+        self._make_room()
         if self.can_begin:
             self.pump_soon()
         self._program.settle_soon()

@@ -1,0 +1,324 @@
+"""Answering: what a running program does for who asks it, in this process or over its sockets.
+
+An answer is given once what it says is durable. Arguments are checked by the agent's own handler,
+before anything is on record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw
+
+from agentctl.engines.changes import Accepted, Answer, Change
+from agentctl.engines.local import deadlocks, queries
+from agentctl.engines.local.accepting import LONGEST_KEY, Wanted, digest_of, find_same
+from agentctl.engines.local.agent import AgentRuntime
+from agentctl.engines.local.asking import Asked, AskRequest, answer_of
+from agentctl.engines.local.deadlocks import Waits
+from agentctl.engines.local.endings import End
+from agentctl.engines.local.live import LiveGround
+from agentctl.engines.local.operations import carry_out
+from agentctl.engines.local.outcomes import of_record
+from agentctl.engines.local.waiters import Waiter
+from agentctl.engines.port import InvokeRequest
+from agentctl.errors import (
+    AgentctlError,
+    AgentError,
+    BadArguments,
+    LaneFull,
+    NotFound,
+    UsageError,
+)
+from agentctl.names import Address
+from agentctl.nearest import nearest_hint
+from agentctl.records import OutcomeRecord
+from agentctl.sdk.fields import AgentSpec, HandlerSpec
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An invocation that is on record.
+
+    Attributes:
+        end: its end, for who asked to watch.
+        joined: it was there already.
+    """
+
+    event: Address
+    end: Waiter | None
+    joined: bool
+
+
+class Answering:
+    """Answers for the agents of one program.
+
+    Args:
+        guard: runs what changes an agent, so that nothing goes on once something is broken.
+        check_alive: raises if nothing goes on.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, AgentRuntime],
+        guard: Callable[[Callable[[], None]], None],
+        check_alive: Callable[[], None],
+    ) -> None:
+        self._agents = agents
+        self._guard = guard
+        self._check_alive = check_alive
+        self._accepting: set[asyncio.Future[None]] = set()
+        self.waits = Waits()
+
+    def agent(self, name: str) -> AgentRuntime:
+        """One of the program's agents.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        found = self._agents.get(name)
+        if found is None:
+            raise NotFound(
+                f"there is no agent {name!r} here", hint=nearest_hint(name, self._agents, "agents")
+            )
+        return found
+
+    def fail(self, error: BaseException) -> None:
+        """Tell everybody who waits for something to be durable that it won't be."""
+        for durable in self._accepting:
+            if not durable.done():
+                durable.set_exception(error)
+
+    # -- invocations
+
+    async def accept(self, request: InvokeRequest, *, watch: bool) -> Taken:
+        """Put an event on record, or find the one that its key stands for; durable on return.
+
+        Args:
+            watch: somebody is going to wait for the end.
+
+        Raises:
+            NotFound: no such agent or handler.
+            BadArguments: the arguments don't fit; nothing was accepted.
+            KeyReused, SetAside, LaneFull: what stands in the way; nothing was accepted.
+        """
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        answered = runtime.history.answered.get(request.id) if request.id else None
+        if answered is not None:
+            told = msgspec.json.decode(answered.value, type=Accepted)
+            return self._take(runtime, Address.parse(told.event).event or 0, (told.joined, watch))
+        wanted = wanted_of(runtime.spec, request)
+        same = find_same(runtime.name, runtime.history, wanted)
+        if same is None and runtime.is_full:
+            if request.if_full == "refuse":
+                raise LaneFull(
+                    f"{runtime.waiting_to_begin} events of {runtime.name} wait to begin already",
+                    hint="try again later; or wait for room: --if-full wait",
+                )
+            await runtime.room()
+            return await self.accept(request, watch=watch)
+        number = self.put(runtime, wanted) if same is None else _number(same)
+        taken = self._take(runtime, number, (same is not None, watch))
+        await self.durable(runtime)
+        return taken
+
+    def _take(self, runtime: AgentRuntime, number: int, how: tuple[bool, bool]) -> Taken:
+        joined, watch = how
+        waiter = runtime.wait_for(number) if watch else None
+        return Taken(runtime.address_of(number), waiter, joined=joined)
+
+    def put(self, runtime: AgentRuntime, wanted: Wanted) -> int:
+        """Put an event on record; it is accepted once that is durable."""
+        numbers: list[int] = []
+        self._guard(lambda: numbers.append(runtime.accept(wanted)))
+        self._check_alive()
+        return numbers[0]
+
+    async def durable(self, runtime: AgentRuntime) -> None:
+        """Wait until everything that is on record of an agent is durable."""
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._accepting.add(durable)
+        runtime.when_durable(functools.partial(_resolve, durable))
+        try:
+            await durable  # nothing stands between: who asked hears it before a call can begin
+        finally:
+            self._accepting.discard(durable)
+        self._check_alive()
+
+    # -- changes
+
+    async def carry_out(self, change: Change) -> Answer:
+        """Carry out a change, and answer once that is durable."""
+        self._check_alive()
+        runtime = self.agent(change.agent)
+        answers: list[Answer | AgentctlError] = []
+
+        def now() -> None:
+            try:
+                answers.append(carry_out(LiveGround(runtime), change))
+            except AgentctlError as error:
+                if error.exit_code in _OURS:
+                    raise
+                answers.append(error)
+
+        self._guard(now)
+        if not answers:
+            self._check_alive()
+        answer = answers[0]
+        if isinstance(answer, AgentctlError):
+            raise answer
+        await self.durable(runtime)
+        return answer
+
+    # -- questions of other agents
+
+    async def ask(self, request: AskRequest, asker: tuple[str, int] | None = None) -> Asked:
+        """Answer another agent's question, however long that takes.
+
+        Args:
+            asker: the asking event, where it runs in this program, too.
+
+        Raises:
+            NotFound, BadArguments, WouldDeadlock: it can't be asked.
+        """
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        if request.query:
+            return self._read(runtime, request)
+        history, asking = runtime.history, request.asking
+        number = history.kept.untold.get(asking)
+        if number is not None:
+            event = history.kept.events[number]
+            assert event.end is not None
+            end = of_record(runtime.address(event.accepted), event.accepted.handler, event.end)
+            await self.durable(runtime)
+            return answer_of(end)
+        number = history.asked.get(asking)
+        aside = any((one.from_, one.asker) == asking for one in history.asides.values())
+        if number is None and not aside:
+            wanted = wanted_by(runtime.spec, request)
+            deadlocks.check(self._agents, self.waits, request, asker)
+            number = self.put(runtime, wanted)
+        waiter = runtime.waiters.wait_for_answer(asking)
+        asked = None if number is None else (runtime.name, number)
+        with self.waits.between(asker, asked):
+            end: End = await waiter
+        return answer_of(end)
+
+    def _read(self, runtime: AgentRuntime, request: AskRequest) -> Asked:
+        signature = runtime.spec.queries.get(request.handler)
+        if signature is None:
+            raise queries.no_such(runtime.spec, request.handler)
+        kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
+        args, named = signature.decode(bytes(request.args), kwargs)
+        state = runtime.state_of(runtime.spec.check_identity(request.identity))
+        query = (request.handler, args, named)
+        return Asked(Raw(queries.read(runtime.cls, request.identity, state, query)))
+
+    async def query(self, request: InvokeRequest) -> bytes:
+        """Read an instance's committed state by a query, and return its result as JSON."""
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        signature = runtime.spec.queries.get(request.handler)
+        if signature is None:
+            raise queries.no_such(runtime.spec, request.handler)
+        named = msgspec.json.encode(request.kwargs) if request.kwargs else None
+        args, kwargs = signature.decode(msgspec.json.encode(list(request.args)), named)
+        state = runtime.state_of(runtime.spec.check_identity(request.identity))
+        try:
+            query = (request.handler, args, kwargs)
+            return queries.read(runtime.cls, request.identity, state, query)
+        except AgentError as error:  # JSON can't carry it to the caller
+            raise queries.failed(signature.title, error) from error
+
+
+_OURS = frozenset({70, 74})
+"""Exit codes of what is no answer, but the end of everything."""
+
+
+def _number(same: int | OutcomeRecord) -> int:
+    return same if isinstance(same, int) else same.outcome
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
+    """Check an invocation by its handler.
+
+    Raises:
+        NotFound: there is no such handler.
+        BadArguments: the arguments don't fit.
+        UsageError: the key can't be one.
+    """
+    handler = _handler(spec, request.handler)
+    args = msgspec.json.encode(list(request.args))
+    kwargs = msgspec.json.encode(dict(request.kwargs)) if request.kwargs else None
+    handler.signature.bind(request.args, request.kwargs or {})
+    raw, named = _checked(handler, args, kwargs)
+    key = request.key
+    if key is not None and not (0 < len(key) <= LONGEST_KEY):
+        raise UsageError(
+            f"an idempotency key has 1 to {LONGEST_KEY} characters", hint="choose another key"
+        )
+    return Wanted(
+        spec.check_identity(request.identity),
+        handler.name,
+        raw,
+        named,
+        key=key,
+        digest=None if key is None else _digest(handler, raw, named),
+        request=request.id,
+    )
+
+
+def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
+    """Check what another agent asks for, by its handler."""
+    handler = _handler(spec, request.handler)
+    kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
+    raw, named = _checked(handler, bytes(request.args), kwargs)
+    return Wanted(
+        spec.check_identity(request.identity),
+        handler.name,
+        raw,
+        named,
+        from_=request.from_,
+        asker=request.asker,
+        behind=request.behind,
+    )
+
+
+def _digest(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:
+    return digest_of(handler.name, handler.signature.canonical(args, kwargs))
+
+
+def _handler(spec: AgentSpec, name: str) -> HandlerSpec:
+    handler = spec.handlers.get(name)
+    if handler is None:
+        raise NotFound(
+            f"{spec.name} has no handler {name!r}",
+            hint=nearest_hint(name, spec.handlers, "handlers"),
+        )
+    return handler
+
+
+def _checked(
+    handler: HandlerSpec, args: bytes, kwargs: bytes | None
+) -> tuple[bytes, bytes | None]:
+    signature = handler.signature
+    try:
+        values, named = signature.decode(args, kwargs)
+    except BadArguments:
+        raise
+    except AgentctlError as error:
+        raise BadArguments(
+            f"{signature.title}: {error.message}", hint=f"call it as {signature.shown}"
+        ) from None
+    return signature.encode(values, named)
