@@ -55,12 +55,14 @@ class Holder(Struct, frozen=True):
 
     Attributes:
         since: RFC 3339, UTC.
+        control: the full path of its control socket; empty where that lies in the folder.
     """
 
     pid: int
     host: str
     command: str
     since: str
+    control: str = ""
 
 
 class Store(Protocol):

@@ -68,7 +68,10 @@ class FolderLock:
             raise self._locked(agent, holder, waited_s + wait_s)
         self._held = held
         self._pid = os.getpid()
-        self._write_note(json.dumps(structs.asdict(holder)).encode() + b"\n")
+        told = structs.asdict(holder)
+        if not holder.control:
+            del told["control"]
+        self._write_note(json.dumps(told).encode() + b"\n")
 
     def _try(self) -> HeldLock | None:
         try:
@@ -99,7 +102,7 @@ class FolderLock:
                 self._disk.close(fd)
 
     def _locked(self, agent: str, asking: Holder, wait_s: float) -> Locked:
-        holder = _read_note(self._disk, self._path)
+        holder = read_note(self._disk, self._path)
         known = []
         if holder.pid:
             where = f" on {holder.host}" if holder.host != asking.host else ""
@@ -132,13 +135,18 @@ def _in_words(seconds: float) -> str:
     return format_duration(timedelta(seconds=seconds))
 
 
-def _read_note(disk: Disk, path: str) -> Holder:
+def read_note(disk: Disk, path: str) -> Holder:
+    """Read the note of the lock file `path`; `pid` 0 says that nothing can be told from it.
+
+    A note alone doesn't say that the lock is held: a program that was killed leaves its own.
+    """
     try:
         fd = disk.open(path, "read")
         try:
             note = json.loads(disk.read_at(fd, _NOTE_SIZE, 0))
         finally:
             disk.close(fd)
-        return Holder(int(note["pid"]), *(str(note[key]) for key in ("host", "command", "since")))
-    except (OSError, ValueError, TypeError, KeyError):
+        host, command, since = (str(note[key]) for key in ("host", "command", "since"))
+        return Holder(int(note["pid"]), host, command, since, str(note.get("control", "")))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return _UNKNOWN  # being written, or not ours
