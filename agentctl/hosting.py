@@ -9,18 +9,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-import msgspec
-
-from agentctl.engines.local import queries
+from agentctl.engines.changes import Answer, Change
 from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
-from agentctl.errors import AgentctlError, AgentError, UsageError
+from agentctl.errors import AgentctlError, UsageError
 from agentctl.names import Address
 from agentctl.sdk.agent import Agent, refer, spec_of
 from agentctl.sdk.capability import Capability
-from agentctl.sdk.execution import Target
 from agentctl.sdk.forbidden import guard_interpreter
 from agentctl.sdk.registry import serve, unserve
 from agentctl.sdk.settings import AgentSettings
@@ -135,18 +132,15 @@ class Host:
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""
-        spec = self.engine.agent(request.agent).spec
-        if request.handler not in spec.queries:
-            raise queries.no_such(spec, request.handler)
-        signature = spec.queries[request.handler]
-        named = msgspec.json.encode(request.kwargs) if request.kwargs else None
-        args, kwargs = signature.decode(msgspec.json.encode(list(request.args)), named)
-        target = Target(request.agent, request.identity, request.handler)
-        try:
-            value = await self.engine.query(target, args, kwargs)
-        except AgentError as error:  # JSON can't carry it to the caller
-            raise queries.failed(signature.title, error) from error
-        return signature.result.encode(value)
+        return await self.engine.answering.query(request)
+
+    async def others(self) -> None:
+        """Wait until no other program waits for an answer of this one."""
+        await self.engine.others()
+
+    async def carry_out(self, change: Change) -> Answer:
+        """Carry out a change: cancel, retry, delete, requeue, drop; durable on return."""
+        return await self.engine.carry_out(change)
 
     async def ended(self, event: Address) -> Ended:
         """Wait until an event comes to rest."""

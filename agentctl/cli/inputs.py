@@ -57,7 +57,7 @@ def read_arguments(value: str, *, objects: bool) -> bytes:
     """
     import msgspec
 
-    from agentctl.ops.json_text import read_json
+    from agentctl.json_text import read_json
 
     try:
         found = read_json(read_text(value))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.names import Identity
 
@@ -45,6 +45,22 @@ class Accepted(Struct, frozen=True):
 
     event: str
     joined: bool = False
+
+
+class Invoked(Struct, frozen=True, omit_defaults=True):
+    """An invocation that is on record; or what a query said, which is no event.
+
+    Attributes:
+        event: its address; None of a query.
+        joined: it was there already, under the same idempotency key.
+        due_us: when it is to begin, if later.
+        result: of a query: JSON.
+    """
+
+    event: str | None = None
+    joined: bool = False
+    due_us: int | None = None
+    result: Raw | UnsetType = UNSET
 
 
 class CancelRequest(Struct, frozen=True, tag_field="do", tag="cancel"):

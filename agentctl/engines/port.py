@@ -6,16 +6,22 @@ values are JSON as recorded, so that no face needs the user's types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from agentctl.engines.changes import Answer, Change
+from agentctl.engines.changes import Accepted, Answer, Change, Invoked
+from agentctl.engines.views import Inside
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
+
+if TYPE_CHECKING:
+    from agentctl.sdk.agent import Agent
+
+T = TypeVar("T")
 
 EndStatus: TypeAlias = Literal["completed", "failed", "cancelled", "stuck"]
 
@@ -26,6 +32,8 @@ class InvokeRequest(Struct, frozen=True):
     Attributes:
         args: the arguments as JSON values, by position.
         kwargs: the arguments as JSON values, by name.
+        words: in place of both: the arguments as a person types them, read by the handler.
+        text: in place of all three: a JSON list or object.
         key: the idempotency key (R17).
         if_full: what to do if too many events wait to begin (R22).
         id: made once by who asks, however often it asks.
@@ -36,6 +44,8 @@ class InvokeRequest(Struct, frozen=True):
     handler: str
     args: Sequence[object] = ()
     kwargs: Mapping[str, object] | None = None
+    words: Sequence[str] | None = None
+    text: str | None = None
     key: str | None = None
     if_full: Literal["wait", "refuse"] = "wait"
     id: str = ""
@@ -167,6 +177,10 @@ class Engine(Protocol):
         """Wait until an event that this program accepted or recovered comes to rest."""
         ...
 
+    async def others(self) -> None:
+        """Wait until no other program waits for an answer of this one."""
+        ...
+
     async def carry_out(self, change: Change) -> Answer:
         """Carry out a change; when this returns, it is durable."""
         ...
@@ -243,6 +257,30 @@ class SetAsideView(Struct, frozen=True):
     under_way: Sequence[str] = ()
 
 
+class Holder(Protocol):
+    """The program that holds an agent's folder, as another one reaches it.
+
+    Each method raises what the same thing would raise here, and `ControlGone` (exit code 5) if
+    the program ends before it answers: who asks asks again, under the same id.
+    """
+
+    def invoke(self, request: InvokeRequest) -> Invoked:
+        """Have an event accepted, durably; or have a query read."""
+        ...
+
+    def wait(self, event: Address, timeout_s: float | None) -> Ended:
+        """Wait until an event comes to rest.
+
+        Raises:
+            TimeoutError: it hasn't yet.
+        """
+        ...
+
+    def look(self) -> Inside:
+        """Look into the program."""
+        ...
+
+
 class Desk(Protocol):
     """What can be asked of an agent's folder; reading takes no lock and changes nothing."""
 
@@ -270,11 +308,38 @@ class Desk(Protocol):
         """Read each instance's committed state, as JSON."""
         ...
 
-    def carry_out(self, change: Change) -> Answer:
+    def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:
         """Carry out a change: under the folder's lock, or through the program that holds it.
+
+        Args:
+            wait_s: how long nobody may be reached.
 
         Raises:
             NotFound, Conflict, UsageError: as each change says; nothing was changed.
             Locked: a program holds the folder and doesn't answer.
+        """
+        ...
+
+    def invoke(
+        self, agent: str, alone: Callable[[], T], beside: Callable[[Holder], T], wait_s: float
+    ) -> T:
+        """Do something beside the program that runs an agent, or without one.
+
+        Args:
+            alone: does it where no program runs the agent; raises `Locked` if one does by now.
+            beside: has it done by the one that does.
+            wait_s: how long nobody may be reached.
+
+        Raises:
+            Locked: a program holds the folder and doesn't answer.
+        """
+        ...
+
+    def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
+        """Accept an event that begins when a program next runs the agent.
+
+        Raises:
+            NotFound, BadArguments, KeyReused, SetAside: nothing was accepted.
+            Locked: a program runs the agent.
         """
         ...

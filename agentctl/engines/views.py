@@ -109,3 +109,29 @@ class AgentView(Struct, frozen=True):
     set_aside: int
     journal_bytes: int
     damaged: tuple[int, str] | None = None
+
+
+class RunningCall(Struct, frozen=True):
+    """A call that is being made right now.
+
+    Attributes:
+        where: file and line at which its code stands, where that can be seen.
+    """
+
+    key: str
+    fn: str
+    since_us: int
+    where: str | None = None
+
+
+class Inside(Struct, frozen=True):
+    """A look into a running program.
+
+    Attributes:
+        executing: the events that hold a permit.
+        warnings: the latest, each with its time in microseconds of the wall clock.
+    """
+
+    executing: Sequence[int]
+    calls: Sequence[RunningCall]
+    warnings: Sequence[tuple[int, str]]

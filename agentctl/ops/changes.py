@@ -69,3 +69,40 @@ class ConfigDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.conf
     """Every setting, with where it came from."""
 
     values: tuple[ConfigValue, ...]
+
+
+class CancelDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.cancel/1"):
+    """How a cancellation was answered; `status` is how it had ended, or that it runs."""
+
+    answer: str
+    event: str | None
+    key: str | None
+    status: str | None
+
+
+class RetryDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.retry/1"):
+    """An event that is queued again.
+
+    Attributes:
+        was: `stuck` or `failed`.
+        again: finished calls that may be made again.
+    """
+
+    event: str
+    was: str
+    again: tuple[str, ...]
+
+
+class DeleteDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.delete/1"):
+    """What went with an instance, or would go.
+
+    Attributes:
+        cancelled: its events that ended by that.
+        keys: how many idempotency keys were remembered.
+    """
+
+    instance: str
+    state_bytes: int
+    cancelled: tuple[str, ...]
+    keys: int
+    dry_run: bool

@@ -26,13 +26,18 @@ class ErrorDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.error
 
 
 class InvokeDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invoke/1"):
-    """How an event ended that a command invoked; a query is no event."""
+    """How an event ended that a command invoked, or that it was accepted; a query is no event.
+
+    Attributes:
+        due: RFC 3339, of one that is scheduled.
+    """
 
     event: str | None
     handler: str
     key: str | None
     status: str
-    result: Raw
+    result: Raw | UnsetType = UNSET
+    due: str | UnsetType = UNSET
 
 
 class SeenAudit(Struct, frozen=True):

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from agentctl.engines.port import Desk, RequeueRequest
+from agentctl.engines.changes import Dropped, DropRequest, RequeuedAll, RequeueRequest
+from agentctl.engines.port import Desk
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address
+from agentctl.ops.asking import new_id
 from agentctl.ops.changes import DropDocument, RequeuedEvent, RequeueDocument
 from agentctl.project.model import Project
 
@@ -33,8 +35,13 @@ def event_number(text: str, agent: str) -> int:
     return address.event
 
 
-def requeue(desk: Desk, request: RequeueRequest) -> tuple[RequeueDocument, Sequence[str]]:
+def requeue(
+    desk: Desk, request: RequeueRequest, wait_s: float
+) -> tuple[RequeueDocument, Sequence[str]]:
     """Put set-aside events back (R10).
+
+    Args:
+        wait_s: how long a program that holds the folder may be out of reach.
 
     Returns:
         What went back; and which calls may happen twice, since they were finished before.
@@ -49,11 +56,10 @@ def requeue(desk: Desk, request: RequeueRequest) -> tuple[RequeueDocument, Seque
             "other arguments need a fresh event: the recorded calls belong to the recorded ones",
             hint="ask for a fresh one; its finished calls may happen twice",
         )
-    done = desk.requeue(request)
-    events = (
-        RequeuedEvent(str(each.event), request.fresh, None if each.was is None else str(each.was))
-        for each in done
-    )
+    answer = desk.carry_out(request, wait_s)
+    assert isinstance(answer, RequeuedAll)
+    done = answer.events
+    events = (RequeuedEvent(each.event, request.fresh, each.was) for each in done)
     twice = [f"{each.event}: {call}" for each in done for call in each.may_happen_twice]
     return RequeueDocument(tuple(events), dry_run=True if request.dry_run else UNSET), twice
 
@@ -66,14 +72,14 @@ def check_arguments(desk: Desk, project: Project, request: RequeueRequest) -> No
         NotFound: a handler is gone.
         ProjectError: the code can't be loaded.
     """
-    from agentctl.ops.arguments import from_json, handler_signature
+    from agentctl.engines.local.words import from_json, handler_signature
     from agentctl.project.loading import load_class
 
     assert request.args is not None, "there is something to check"
     for view in desk.set_aside(request.agent):
         if not request.events or view.event.event in request.events:
             cls = load_class(project, request.agent)
-            from_json(handler_signature(cls, view.handler), request.args.decode())
+            from_json(handler_signature(cls, view.handler), request.args)
 
 
 def the_only_one(desk: Desk, request: RequeueRequest) -> tuple[int, bytes]:
@@ -110,5 +116,6 @@ def drop(desk: Desk, agent: str, event: int, reason: str) -> DropDocument:
     """
     if not reason.strip():
         raise UsageError("dropping needs a reason", hint="say why; the audit log keeps it")
-    desk.drop(agent, event, reason)
-    return DropDocument(str(Address(agent, (), event)), reason)
+    answer = desk.carry_out(DropRequest(agent, new_id(), event, reason))
+    assert isinstance(answer, Dropped)
+    return DropDocument(answer.event, reason)

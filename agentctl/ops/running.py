@@ -53,8 +53,15 @@ async def invoke(
     stop_asked: asyncio.Event,
     timeout_s: float | None = None,
     accepted: Callable[[Address], None] = lambda _: None,
+    answered: Callable[[Answer], None] = lambda _: None,
 ) -> Answer:
     """Run one event to its end; in any case stop the program gracefully then.
+
+    It is answered as soon as it has ended; the program ends when those that joined it meanwhile
+    have their answers, too.
+
+    Args:
+        answered: hears the answer.
 
     Raises:
         AgentctlError: it wasn't accepted, or the program can't go on.
@@ -62,8 +69,12 @@ async def invoke(
     event = await engine.submit(request)
     accepted(event)
     ended, how = await _first(engine, engine.ended(event), stop_asked, timeout_s)
+    answer = Answer(how, event, ended)
+    answered(answer)
+    if how == "ended":
+        await _first(engine, engine.others(), stop_asked, None)
     await engine.stop()
-    return Answer(how, event, ended)
+    return answer
 
 
 async def serve(

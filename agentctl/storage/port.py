@@ -74,6 +74,11 @@ class Store(Protocol):
         ...
 
     @property
+    def path_on_disk(self) -> str | None:
+        """The folder's full path, where there is one on a real disk for a socket to lie in."""
+        ...
+
+    @property
     def syncs(self) -> int:
         """How many times the journal was synced; counted for the benchmarks."""
         ...

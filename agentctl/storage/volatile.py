@@ -24,6 +24,11 @@ class VolatileStore:
         return self._path
 
     @property
+    def path_on_disk(self) -> str | None:
+        """The folder's full path, where the agent has one."""
+        return None if self._beside is None else self._beside.path_on_disk
+
+    @property
     def syncs(self) -> int:
         """Always 0: nothing is synced."""
         return 0

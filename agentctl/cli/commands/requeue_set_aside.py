@@ -12,10 +12,11 @@ from agentctl.cli.editing import edit_json
 from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
-from agentctl.engines.port import RequeueRequest
+from agentctl.engines.changes import RequeueRequest
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import documents, places
+from agentctl.ops.asking import new_id
 from agentctl.ops.changes import RequeueDocument
 from agentctl.ops.requeue import check_arguments, event_number, requeue, the_only_one
 
@@ -33,6 +34,7 @@ class Request:
 
     request: RequeueRequest
     edit: bool
+    lock_wait_s: float
 
 
 def parse(
@@ -74,14 +76,14 @@ def parse(
         )
     request = RequeueRequest(
         agent,
+        new_id(),
         tuple(event_number(event, agent) for event in events or ()),
         every=every,
         fresh=fresh,
-        args=None if args is None else read_arguments(args, objects=False),
+        args=None if args is None else read_arguments(args, objects=False).decode(),
         dry_run=dry_run,
-        lock_wait_s=lock_wait_s(lock_wait),
     )
-    return Request(request, edit)
+    return Request(request, edit, lock_wait_s(lock_wait))
 
 
 def execute(asked: Request, output: Output) -> int:
@@ -92,12 +94,12 @@ def execute(asked: Request, output: Output) -> int:
     places.check_known(place, desk, request.agent)
     if asked.edit:
         number, args = the_only_one(desk, request)
-        edited = edit_json(request.args or args, output.environ)
+        edited = edit_json(request.args.encode() if request.args else args, output.environ).decode()
         request = structs.replace(request, events=(number,), args=edited)
     if request.args is not None and request.fresh and place.project is not None:
         with output.users_code():
             check_arguments(desk, place.project, request)
-    document, twice = requeue(desk, request)
+    document, twice = requeue(desk, request, asked.lock_wait_s)
     if output.options.json:
         output.document(documents.encode(document))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -21,14 +20,15 @@ from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.calls import BoundMethod
 from agentctl.engines.local.committer import Committer
 from agentctl.engines.local.endings import End
+from agentctl.engines.local.ends import Ends
 from agentctl.engines.local.instances import Instances
-from agentctl.engines.local.outcomes import of_outcome, of_record
+from agentctl.engines.local.outcomes import of_record
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.queue import EventQueue
 from agentctl.engines.local.run import EventRun
-from agentctl.engines.local.waiters import Waiter, Waiters
+from agentctl.engines.local.waiters import Waiters
 from agentctl.engines.port import Ended
-from agentctl.errors import AgentctlError, Interrupted, NotFound, Stuck
+from agentctl.errors import AgentctlError, Interrupted, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
 from agentctl.record_moves import AnsweredRecord, CancelledRecord, ToldRecord
 from agentctl.records import (
@@ -60,12 +60,13 @@ class AgentRuntime:
         self.history = history
         self.latest_us = history.latest_us
         self.open: dict[int, EventHistory] = history.open
-        self.stuck: dict[int, Ended] = {}
         self.runs: dict[int, EventRun] = {}
         self.waiters = Waiters()
+        self.ends = Ends(self.name, history, self.waiters)
+        self.stuck = self.ends.stuck
         self._methods = binding.methods()
         self._deny = binding.deny
-        self._states = {of: _members(one.state) for of, one in history.states.items()}
+        self._states = {of: members_of(one.state) for of, one in history.states.items()}
         self._fresh_state = {name: one.default for name, one in self.spec.state.items()}
         self.instances = Instances()
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
@@ -81,14 +82,6 @@ class AgentRuntime:
     def address(self, accepted: EventRecord) -> Address:
         """The event's address."""
         return Address(self.name, accepted.of, accepted.event)
-
-    def address_of(self, number: int) -> Address:
-        """The address of an event by its number, as far as its instance is still known."""
-        event = self.open.get(number) or self.history.kept.events.get(number)
-        if event is not None:
-            return self.address(event.accepted)
-        ofs = (one.of for one in self.history.outcomes.values() if one.outcome == number)
-        return Address(self.name, next(ofs, ()), number)
 
     def key(self, accepted: EventRecord, path: str) -> str:
         """A call's key; without a journal the random part stands for the event's number."""
@@ -300,7 +293,7 @@ class AgentRuntime:
             self.open[number].end = record
             self.history.finish(self.open[number], record)
         if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
-            self._states[accepted.of] = _members(record.state)
+            self._states[accepted.of] = members_of(record.state)
         self._release(number)
         self._committer.when_durable(lambda: self._tell(number, asking, end), now=True)
 
@@ -349,33 +342,6 @@ class AgentRuntime:
             self.history.kept.told(asking)
             self.durable_soon()
 
-    # -- waiting for ends
-
-    def wait_for(self, number: int) -> Waiter:
-        """A future of an event's end, or of what is known of it already.
-
-        Raises:
-            NotFound: it isn't open, and nothing is kept of it.
-        """
-        if number in self.open and number not in self.stuck:
-            return self.waiters.wait_for(number)
-        waiter: Waiter = asyncio.get_running_loop().create_future()
-        waiter.set_result(self._known_end(number))
-        return waiter
-
-    def _known_end(self, number: int) -> End:
-        stuck = self.stuck.get(number)
-        if stuck is not None:
-            error = Stuck(f"{stuck.event} is stuck: {stuck.text}")
-            return End(BugRecord(number, stuck.text), stuck, error)
-        event = self.history.kept.events.get(number)
-        if event is not None and event.end is not None:
-            return of_record(self.address(event.accepted), event.accepted.handler, event.end)
-        for outcome in self.history.outcomes.values():
-            if outcome.outcome == number:
-                return of_outcome(Address(self.name, outcome.of, number), outcome)
-        raise NotFound(f"event {number} of {self.name} isn't open, and nothing is kept of it")
-
     # -- stopping
 
     def say_stopping(self) -> None:
@@ -419,7 +385,8 @@ def _held(history: EventHistory) -> bool:
     return history.started_us is not None and history.phase is not Phase.STUCK
 
 
-def _members(state: Raw) -> dict[str, bytes]:
+def members_of(state: Raw) -> dict[str, bytes]:
+    """A committed state, field by field."""
     return {name: bytes(raw) for name, raw in _split(state).items()}
 
 

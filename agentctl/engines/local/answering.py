@@ -12,32 +12,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import msgspec
-from msgspec import Raw
 
 from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local import deadlocks, queries
-from agentctl.engines.local.accepting import LONGEST_KEY, Wanted, digest_of, find_same
+from agentctl.engines.local.accepting import Wanted, find_same
 from agentctl.engines.local.agent import AgentRuntime
-from agentctl.engines.local.asking import Asked, AskRequest, answer_of
+from agentctl.engines.local.answers import (
+    Asked,
+    AskRequest,
+    answer_of,
+    arguments_of,
+    wanted_by,
+    wanted_of,
+)
 from agentctl.engines.local.deadlocks import Waits
-from agentctl.engines.local.endings import End
 from agentctl.engines.local.live import LiveGround
 from agentctl.engines.local.operations import carry_out
 from agentctl.engines.local.outcomes import of_record
 from agentctl.engines.local.waiters import Waiter
 from agentctl.engines.port import InvokeRequest
-from agentctl.errors import (
-    AgentctlError,
-    AgentError,
-    BadArguments,
-    LaneFull,
-    NotFound,
-    UsageError,
-)
+from agentctl.errors import AgentctlError, AgentError, LaneFull, NotFound
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
 from agentctl.records import OutcomeRecord
-from agentctl.sdk.fields import AgentSpec, HandlerSpec
 
 
 @dataclass(frozen=True)
@@ -129,8 +126,8 @@ class Answering:
 
     def _take(self, runtime: AgentRuntime, number: int, how: tuple[bool, bool]) -> Taken:
         joined, watch = how
-        waiter = runtime.wait_for(number) if watch else None
-        return Taken(runtime.address_of(number), waiter, joined=joined)
+        waiter = runtime.ends.wait_for(number) if watch else None
+        return Taken(runtime.ends.address_of(number), waiter, joined=joined)
 
     def put(self, runtime: AgentRuntime, wanted: Wanted) -> int:
         """Put an event on record; it is accepted once that is durable."""
@@ -189,7 +186,8 @@ class Answering:
         self._check_alive()
         runtime = self.agent(request.agent)
         if request.query:
-            return self._read(runtime, request)
+            identity = runtime.spec.check_identity(request.identity)
+            return queries.answer(runtime.cls, request, runtime.state_of(identity))
         history, asking = runtime.history, request.asking
         number = history.kept.untold.get(asking)
         if number is not None:
@@ -207,18 +205,7 @@ class Answering:
         waiter = runtime.waiters.wait_for_answer(asking)
         asked = None if number is None else (runtime.name, number)
         with self.waits.between(asker, asked):
-            end: End = await waiter
-        return answer_of(end)
-
-    def _read(self, runtime: AgentRuntime, request: AskRequest) -> Asked:
-        signature = runtime.spec.queries.get(request.handler)
-        if signature is None:
-            raise queries.no_such(runtime.spec, request.handler)
-        kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
-        args, named = signature.decode(bytes(request.args), kwargs)
-        state = runtime.state_of(runtime.spec.check_identity(request.identity))
-        query = (request.handler, args, named)
-        return Asked(Raw(queries.read(runtime.cls, request.identity, state, query)))
+            return answer_of(await waiter)
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""
@@ -227,8 +214,9 @@ class Answering:
         signature = runtime.spec.queries.get(request.handler)
         if signature is None:
             raise queries.no_such(runtime.spec, request.handler)
-        named = msgspec.json.encode(request.kwargs) if request.kwargs else None
-        args, kwargs = signature.decode(msgspec.json.encode(list(request.args)), named)
+        given = arguments_of(signature, request)
+        named = msgspec.json.encode(given.kwargs) if given.kwargs else None
+        args, kwargs = signature.decode(msgspec.json.encode(list(given.args)), named)
         state = runtime.state_of(runtime.spec.check_identity(request.identity))
         try:
             query = (request.handler, args, kwargs)
@@ -248,77 +236,3 @@ def _number(same: int | OutcomeRecord) -> int:
 def _resolve(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
-    """Check an invocation by its handler.
-
-    Raises:
-        NotFound: there is no such handler.
-        BadArguments: the arguments don't fit.
-        UsageError: the key can't be one.
-    """
-    handler = _handler(spec, request.handler)
-    args = msgspec.json.encode(list(request.args))
-    kwargs = msgspec.json.encode(dict(request.kwargs)) if request.kwargs else None
-    handler.signature.bind(request.args, request.kwargs or {})
-    raw, named = _checked(handler, args, kwargs)
-    key = request.key
-    if key is not None and not (0 < len(key) <= LONGEST_KEY):
-        raise UsageError(
-            f"an idempotency key has 1 to {LONGEST_KEY} characters", hint="choose another key"
-        )
-    return Wanted(
-        spec.check_identity(request.identity),
-        handler.name,
-        raw,
-        named,
-        key=key,
-        digest=None if key is None else _digest(handler, raw, named),
-        request=request.id,
-    )
-
-
-def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
-    """Check what another agent asks for, by its handler."""
-    handler = _handler(spec, request.handler)
-    kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
-    raw, named = _checked(handler, bytes(request.args), kwargs)
-    return Wanted(
-        spec.check_identity(request.identity),
-        handler.name,
-        raw,
-        named,
-        from_=request.from_,
-        asker=request.asker,
-        behind=request.behind,
-    )
-
-
-def _digest(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:
-    return digest_of(handler.name, handler.signature.canonical(args, kwargs))
-
-
-def _handler(spec: AgentSpec, name: str) -> HandlerSpec:
-    handler = spec.handlers.get(name)
-    if handler is None:
-        raise NotFound(
-            f"{spec.name} has no handler {name!r}",
-            hint=nearest_hint(name, spec.handlers, "handlers"),
-        )
-    return handler
-
-
-def _checked(
-    handler: HandlerSpec, args: bytes, kwargs: bytes | None
-) -> tuple[bytes, bytes | None]:
-    signature = handler.signature
-    try:
-        values, named = signature.decode(args, kwargs)
-    except BadArguments:
-        raise
-    except AgentctlError as error:
-        raise BadArguments(
-            f"{signature.title}: {error.message}", hint=f"call it as {signature.shown}"
-        ) from None
-    return signature.encode(values, named)

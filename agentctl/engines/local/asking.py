@@ -7,54 +7,19 @@ side knows it by these: it runs once, and is remembered until the asker has the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
 from agentctl.core.kept import Asking
+from agentctl.engines.local.answers import Asked, AskRequest
 from agentctl.engines.local.calls import Made, failed, result_codec
-from agentctl.engines.local.endings import End
-from agentctl.errors import AgentctlError, Cancelled, NotRecordable
-from agentctl.names import Identity, format_instance
-from agentctl.record_moves import CancelledRecord
-from agentctl.records import DoneRecord, EventRecord, FailedRecord
-from agentctl.sdk.execution import AskOp, Failure, Result, Target
+from agentctl.errors import AgentctlError, NotRecordable
+from agentctl.names import format_instance
+from agentctl.records import EventRecord
+from agentctl.sdk.execution import AskOp, Failure, Result
 from agentctl.values import RecordedError, decode_error
-
-
-class AskRequest(Struct, frozen=True, omit_defaults=True, rename={"from_": "from"}):
-    """A question as the asked side gets it.
-
-    Attributes:
-        from_: the asking call's key; `asker` the random part of its event.
-        behind: the instances that wait for the answer, from the asking one outwards.
-        query: it only reads the committed state.
-    """
-
-    agent: str
-    identity: Identity
-    handler: str
-    args: Raw
-    kwargs: Raw | UnsetType
-    from_: str
-    asker: str
-    behind: tuple[str, ...] = ()
-    query: bool = False
-
-    @property
-    def asking(self) -> Asking:
-        """Who asks."""
-        return self.from_, self.asker
-
-
-class Asked(Struct, frozen=True, omit_defaults=True):
-    """The answer: a result, or an error as recorded there."""
-
-    value: Raw | UnsetType = UNSET
-    type: str | None = None
-    args: Raw | UnsetType = UNSET
-    text: str = ""
 
 
 class Question(Struct, frozen=True):
@@ -93,12 +58,12 @@ class Question(Struct, frozen=True):
 class Elsewhere(Protocol):
     """Agents that this program doesn't run."""
 
-    async def ask(self, request: AskRequest) -> Asked:
+    async def ask(self, request: AskRequest, cls: type) -> Asked:
         """Ask whoever runs the agent; wait for the answer, however long."""
         ...
 
-    async def tell(self, agent: str, from_: str, asker: str) -> None:
-        """Say that an answer is on record, once; nobody need hear it."""
+    async def tell(self, agent: str, askings: Sequence[Asking]) -> None:
+        """Say that answers are on record here."""
         ...
 
 
@@ -130,43 +95,26 @@ class Askers:
             if self._runs(request.agent):
                 asked = await self._here(request, (question.agent, question.accepted.event))
             else:
-                asked = await self._elsewhere.ask(request)
+                asked = await self._elsewhere.ask(request, question.op.cls)
             return _made(question.op, asked)
         except AgentctlError as error:
             return failed(error)
 
-    def tell(self, target: Target, from_: str, asker: str) -> None:
-        """Let the asked agent forget the answer."""
-        if self._runs(target.agent):
-            self._told(target.agent, (from_, asker))
+    def tell(self, agent: str, askings: Sequence[Asking]) -> None:
+        """Let the asked agent forget answers."""
+        if self._runs(agent):
+            for asking in askings:
+                self._told(agent, asking)
             return
-        work = self._elsewhere.tell(target.agent, from_, asker)
-        task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(self._elsewhere.tell(agent, askings))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
     async def close(self) -> None:
-        """Give up telling; a later start, or nobody, does it."""
+        """Give up telling; a later start does it."""
         for task in self._telling:
             task.cancel()
         await asyncio.gather(*self._telling, return_exceptions=True)
-
-
-def answer_of(end: End) -> Asked:
-    """The answer that an event's end is."""
-    record = end.record
-    match record:
-        case DoneRecord():
-            return Asked(record.value)
-        case FailedRecord():
-            return Asked(type=record.type, args=record.args, text=record.text)
-        case CancelledRecord():
-            return Asked(type=_CANCELLED, text=str(end.error))
-        case _:
-            raise AssertionError("who is stuck has no answer yet")
-
-
-_CANCELLED: Final = f"{Cancelled.__module__}.{Cancelled.__qualname__}"
 
 
 def _made(op: AskOp, asked: Asked) -> Made:

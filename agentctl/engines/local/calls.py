@@ -39,11 +39,12 @@ class BoundMethod:
 
 
 class CallName(NamedTuple):
-    """Whose call it is, its key, and its method: `Payments.refund`."""
+    """Whose call it is, its key, its method (`Payments.refund`), and since when it is made."""
 
     agent: str
     key: str
     fn: str
+    since_us: int
 
 
 class CallRun(Struct, frozen=True):

@@ -7,8 +7,9 @@ is loaded: what a change asks of a handler happens at the next start.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
@@ -20,7 +21,6 @@ from agentctl.names import Identity, is_agent_name
 from agentctl.record_moves import CancelledRecord, CancelRecord
 from agentctl.records import Record
 from agentctl.storage.files.disk import Disk
-from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.files.places import agent_folder
 from agentctl.storage.port import Store
@@ -79,21 +79,28 @@ class ColdGround:
         """Nothing: the journal says it."""
 
 
+Opening: TypeAlias = AbstractContextManager[ColdGround]
+
+
 @contextmanager
-def opened(
-    root: Path, agent: str, *, disk: Disk, clock: Clock, wait_s: float
-) -> Iterator[ColdGround]:
+def opened(store: Store, agent: str, *, clock: Clock, wait_s: float) -> Iterator[ColdGround]:
     """Take a folder's lock and read its journal.
 
     Raises:
-        NotFound: the agent has no folder.
         Locked: a program holds it, still after `wait_s` seconds.
     """
-    if not is_agent_name(agent) or disk.kind(agent_folder(root, agent)) != "folder":
-        raise NotFound(f"{agent} has no folder: it never ran here", hint="look at: agentctl run")
-    store = FilesStore(root, agent, disk, clock=clock)
     store.lock(this_program("agentctl", clock), wait_s)
     try:
         yield ColdGround(agent, recovery.read(agent, store), clock)
     finally:
         store.close()
+
+
+def check_there(root: Path, agent: str, disk: Disk) -> None:
+    """Refuse an agent that has no folder.
+
+    Raises:
+        NotFound: it has none.
+    """
+    if not is_agent_name(agent) or disk.kind(agent_folder(root, agent)) != "folder":
+        raise NotFound(f"{agent} has no folder: it never ran here", hint="look at: agentctl run")

@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 from agentctl.core.suspicion import EventId
 from agentctl.engines.local.agent import AgentRuntime
-from agentctl.engines.local.asking import AskRequest
+from agentctl.engines.local.answers import AskRequest
 from agentctl.errors import WouldDeadlock
 from agentctl.names import Identity, format_instance
+from agentctl.sdk.fields import AgentSpec
 
 Agents: TypeAlias = Mapping[str, AgentRuntime]
 
@@ -61,20 +62,27 @@ def check(agents: Agents, waits: Waits, request: AskRequest, asker: EventId | No
     Raises:
         WouldDeadlock: it would.
     """
-    runtime = agents[request.agent]
-    handler = runtime.spec.handlers[request.handler]
-    if not handler.exclusive:
+    spec = agents[request.agent].spec
+    check_line(spec, request)
+    if not spec.handlers[request.handler].exclusive:
         return
     asked = format_instance(request.agent, request.identity)
-    if asked in request.behind:
-        raise _deadlock(request, asked, "waits for this answer itself")
     if asker is not None and _leads_back(agents, waits, (request.agent, request.identity), asker):
         raise _deadlock(request, asked, "is held by an event that waits for this one")
 
 
-def _leads_back(
-    agents: Agents, waits: Waits, start: tuple[str, Identity], asker: EventId
-) -> bool:
+def check_line(spec: AgentSpec, request: AskRequest) -> None:
+    """Refuse a question to an instance that waits for its answer, as far as the question shows.
+
+    Raises:
+        WouldDeadlock: it is one.
+    """
+    asked = format_instance(request.agent, request.identity)
+    if spec.handlers[request.handler].exclusive and asked in request.behind:
+        raise _deadlock(request, asked, "waits for this answer itself")
+
+
+def _leads_back(agents: Agents, waits: Waits, start: tuple[str, Identity], asker: EventId) -> bool:
     goal = set(waits.line(asker))
     pending = [start]
     seen: set[EventId] = set()

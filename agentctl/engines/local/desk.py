@@ -1,20 +1,20 @@
-"""FilesDesk: reading an agent's folder without a program, and the door to changing it.
+"""FilesDesk: reading agents' folders; what changes something goes through the `Door`.
 
 Reading takes no lock and changes nothing, and loads only what it needs: neither the user's code
-nor an event loop. What changes something stands in `changing`.
+nor an event loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.port import (
+    Holder,
+    InvokeRequest,
     JournalLine,
     JournalView,
-    Requeued,
-    RequeueRequest,
     SetAsideView,
 )
 from agentctl.errors import Damaged, JournalDamaged
@@ -29,8 +29,12 @@ from agentctl.times import Clock, SystemClock
 if TYPE_CHECKING:
     from agentctl.core.history import JournalHistory
     from agentctl.core.set_aside import SetAsideEvent
-    from agentctl.engines.local.changing import Changing
+    from agentctl.engines.changes import Accepted, Answer, Change
+    from agentctl.engines.local.door import Door
     from agentctl.record_moves import AsideRecord
+    from agentctl.sdk.agent import Agent
+
+T = TypeVar("T")
 
 
 class FilesDesk:
@@ -111,20 +115,24 @@ class FilesDesk:
 
     # -- changing
 
-    def carry_out(self, change: Change) -> Answer:
-        """Carry out a change: under the folder's lock, or through the program that holds it.
+    def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:
+        """Carry out a change: under the folder's lock, or through the program that holds it."""
+        return self._door().carry_out(change, wait_s)
 
-        Raises:
-            NotFound, Conflict, UsageError: as each change says; nothing was changed.
-            Locked: a program holds the folder and doesn't answer.
-        """
-        from agentctl.engines.local import cold, operations
+    def invoke(
+        self, agent: str, alone: Callable[[], T], beside: Callable[[Holder], T], wait_s: float
+    ) -> T:
+        """Do something beside the program that runs an agent, or without one."""
+        return self._door().invoke(agent, alone, beside, wait_s)
 
-        place = cold.opened(
-            self._root, change.agent, disk=self._disk, clock=self._clock, wait_s=self._wait_s
-        )
-        with place as ground:
-            return operations.carry_out(ground, change)
+    def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
+        """Accept an event that begins when a program next runs the agent."""
+        return self._door().leave(cls, request)
+
+    def _door(self) -> Door:
+        from agentctl.engines.local.door import Door
+
+        return Door(self._root, self._clock, self._disk)
 
 
 class _Lines(Iterable[JournalLine]):

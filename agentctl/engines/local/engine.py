@@ -24,6 +24,7 @@ from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.remembering import Remembering
+from agentctl.engines.local.serving import Serving
 from agentctl.engines.local.starting import start_agents
 from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
 from agentctl.errors import AgentctlError, DiskTrouble, UsageError
@@ -58,6 +59,9 @@ class LocalEngine:
         self._holding = self._speaking = False
         self._watched: dict[Address, asyncio.Future[End]] = {}
         self.answering = Answering(self.agents, self.program.guard, self.check_alive)
+        self._serving = Serving(
+            self.answering, self.program, self._told, lambda: list(self._warnings)
+        )
         self.program.askers = Askers(
             self.answering.ask, self.agents.__contains__, self._told, Elsewhere(options)
         )
@@ -75,8 +79,10 @@ class LocalEngine:
         stores = await lock_all(self._bindings, self._options, self.program.timers)
         self._holding = True
         try:
+            await self._serving.start(stores)
             self.agents.update(self._start_agents(stores))
         except BaseException:
+            await self._serving.close()
             for store in stores.values():
                 store.close()
             raise
@@ -90,6 +96,7 @@ class LocalEngine:
             self.program.settle_soon()
             await self.program.recovered.wait()
             self._check_dead()
+            self._serving.open()
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
@@ -164,7 +171,7 @@ class LocalEngine:
         identity = runtime.spec.check_identity(target.identity)
         raw = handler.signature.encode(args, kwargs)
         number = self.answering.put(runtime, Wanted(identity, handler.name, *raw))
-        end = await runtime.wait_for(number)
+        end = await runtime.ends.wait_for(number)
         if end.error is not None:
             raise end.error
         assert end.ended.result is not None
@@ -196,8 +203,12 @@ class LocalEngine:
         waiter = self._watched.pop(event, None)
         if waiter is None:
             assert event.event is not None
-            waiter = self.agent(event.agent).wait_for(event.event)
+            waiter = self.agent(event.agent).ends.wait_for(event.event)
         return (await waiter).ended
+
+    async def others(self) -> None:
+        """Wait until no other program waits for an answer of this one."""
+        await self._serving.others()
 
     async def carry_out(self, change: Change) -> Answer:
         """Carry out a change; when this returns, it is durable."""
@@ -235,6 +246,7 @@ class LocalEngine:
             program.guard(self._say_stopping)
         cut_off = await end_calls(program, {n: b.settings.grace for n, b in self._bindings.items()})
         await asyncio.sleep(0)  # results that came in the last moment go on record
+        await self._serving.close()  # who asks now, asks the next holder
         for agent in self.agents.values():
             program.guard(agent.stop)
         if (dead := self.program.dead) is not None:

@@ -73,7 +73,7 @@ class Making:
             program.threads,
             lambda: self._entered(key, op),
         )
-        name = CallName(self._site.name, key, op.method.fn)
+        name = CallName(self._site.name, key, op.method.fn, program.now_us())
         opened.running = program.spawn(self._take(opened, run_call(run)), name)
 
     def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:

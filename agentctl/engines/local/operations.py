@@ -7,7 +7,7 @@ same way: who asks may not have heard it, since whoever it asked was just ending
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -43,6 +43,8 @@ from agentctl.record_moves import (
 from agentctl.records import Record
 from agentctl.value_errors import clean
 
+T = TypeVar("T")
+
 
 def carry_out(ground: Ground, change: Change) -> Answer:
     """Carry out a change, or answer again what it was answered.
@@ -54,7 +56,7 @@ def carry_out(ground: Ground, change: Change) -> Answer:
     """
     known = ground.history.answered.get(change.id) if change.id else None
     if known is not None:
-        answer: Answer = msgspec.json.decode(known.value, type=ANSWERS[type(change)])
+        answer: Answer = told(known, ANSWERS[type(change)])
         return answer
     match change:
         case CancelRequest():
@@ -69,13 +71,26 @@ def carry_out(ground: Ground, change: Change) -> Answer:
             return requeuing.drop(ground, change, _answered)
 
 
+def told(known: AnsweredRecord, kind: type[T]) -> T:
+    """An answer that was given before."""
+    return msgspec.json.decode(known.value, type=kind)
+
+
 def _answered(ground: Ground, change: Change, answer: Any) -> Sequence[Record]:
-    """The record of an answer, to be put on record with the change itself."""
     if not change.id:
         return ()
-    do = change.__struct_config__.tag
+    return answered(ground, (change.id, str(change.__struct_config__.tag)), answer)
+
+
+def answered(ground: Ground, asked: tuple[str, str], answer: Any) -> Sequence[Record]:
+    """The record of an answer, to be put on record with the change itself.
+
+    Args:
+        asked: the id that was asked under, and what for.
+    """
+    request, do = asked
     value = Raw(msgspec.json.encode(answer))
-    record = AnsweredRecord(change.id, str(do), value, at=ground.now_us())
+    record = AnsweredRecord(request, do, value, at=ground.now_us())
     remember(ground.history.answered, record)
     return (record,)
 

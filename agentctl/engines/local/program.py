@@ -17,12 +17,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
+from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
 from agentctl.engines.local.asking import Askers, Question
 from agentctl.engines.local.calls import CallName, Made
 from agentctl.engines.local.timers import Timer, Timers
 from agentctl.engines.port import Listener
-from agentctl.sdk.execution import Target
 from agentctl.times import Clock
 
 log = logging.getLogger("agentctl")
@@ -116,9 +116,9 @@ class ProgramCore:
         """Ask another agent, and wait for the answer."""
         return self.askers.ask(question)
 
-    def tell(self, target: Target, from_: str, asker: str) -> None:
-        """Let the asked agent forget an answer that is on record here."""
-        self.askers.tell(target, from_, asker)
+    def tell(self, agent: str, askings: Sequence[Asking]) -> None:
+        """Let the asked agent forget answers that are on record here."""
+        self.askers.tell(agent, askings)
 
     # -- the guard
 

@@ -6,6 +6,9 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Raw
+
+from agentctl.engines.local.answers import Asked, AskRequest
 from agentctl.errors import AgentctlError, AgentError, NotFound, QueryFailed
 from agentctl.names import Identity
 from agentctl.nearest import nearest_hint
@@ -58,6 +61,25 @@ def read(
     except Exception as error:
         raise failed(signature.title, error) from error
     return signature.result.encode(value)
+
+
+def answer(cls: type[Agent], request: AskRequest, state: Mapping[str, bytes]) -> Asked:
+    """Answer another agent's query over a committed state.
+
+    Raises:
+        NotFound, BadArguments, NotRecordable, QueryFailed: as `read`.
+    """
+    spec = spec_of(cls)
+    signature = spec.queries.get(request.handler)
+    if signature is None:
+        raise no_such(spec, request.handler)
+    kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
+    args, named = signature.decode(bytes(request.args), kwargs)
+    query = (request.handler, args, named)
+    try:
+        return Asked(Raw(read(cls, request.identity, state, query)))
+    except AgentError as error:
+        raise failed(signature.title, error) from error
 
 
 def no_such(spec: AgentSpec, name: str) -> NotFound:

@@ -318,8 +318,8 @@ class EventRun:
     def _tell(self, op: AskOp) -> None:
         """Let the asked agent forget the answer, once it is durable here (R16)."""
         if not op.query:
-            key, asker = self._making.key_begins + op.path, self.nonce
-            self.site.when_durable(lambda: self.site.program.tell(op.target, key, asker))
+            asking = (self._making.key_begins + op.path, self.nonce)
+            self.site.when_durable(lambda: self.site.program.tell(op.target.agent, [asking]))
 
     def cancel(self, record: CancelRecord) -> None:
         """Raise a cancellation that is on record in the handler where it waits (R20)."""

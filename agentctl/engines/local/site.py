@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+from agentctl.core.kept import Asking
 from agentctl.engines.local.asking import Question
 from agentctl.engines.local.calls import BoundMethod, CallName, Made
 from agentctl.engines.local.endings import End
@@ -19,7 +20,7 @@ from agentctl.names import Address
 from agentctl.records import EventRecord, Record
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp, Target
+from agentctl.sdk.execution import CallOp
 from agentctl.sdk.fields import AgentSpec
 from agentctl.times import Clock
 
@@ -75,8 +76,8 @@ class Program(Protocol):
         """Ask another agent, and wait for the answer."""
         ...
 
-    def tell(self, target: Target, from_: str, asker: str) -> None:
-        """Let the asked agent forget an answer that is on record here."""
+    def tell(self, agent: str, askings: Sequence[Asking]) -> None:
+        """Let the asked agent forget answers that are on record here."""
         ...
 
     def threads(self) -> ThreadPoolExecutor:

@@ -49,6 +49,11 @@ class FilesStore:
         return self._folder
 
     @property
+    def path_on_disk(self) -> str | None:
+        """The folder's full path, where there is one on a real disk for a socket to lie in."""
+        return self._folder if isinstance(self._disk, SystemDisk) else None
+
+    @property
     def syncs(self) -> int:
         """How many times the journal was synced."""
         return self._journal.syncs

@@ -18,8 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from agentctl.errors import BadArguments, NotFound, NotRecordable, UsageError
+from agentctl.json_text import read_json
 from agentctl.nearest import nearest_hint
-from agentctl.ops.json_text import read_json
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.signature import CallSignature
 from agentctl.values import PLAIN, Codec, codec

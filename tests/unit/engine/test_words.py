@@ -12,7 +12,7 @@ import pytest
 
 from agentctl import Agent, Secret, handler
 from agentctl.errors import BadArguments, NotFound, UsageError
-from agentctl.ops.arguments import from_json, from_words, handler_signature
+from agentctl.engines.local.words import from_json, from_words, handler_signature
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""Door: the way into an agent's folder for who changes something, with or without a program.
+
+Under the lock where nobody holds it, else through whoever does; one request id all along.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
+from agentctl.engines.local import cold, operations
+from agentctl.engines.local.answers import wanted_of
+from agentctl.engines.local.control import Control, is_served, reach
+from agentctl.engines.local.leaving import leave
+from agentctl.engines.local.wire import Nothing, Rest, WaitRequest
+from agentctl.engines.port import Ended, Holder, InvokeRequest
+from agentctl.engines.views import Inside
+from agentctl.errors import Locked
+from agentctl.names import Address
+from agentctl.sdk.agent import Agent, spec_of
+from agentctl.storage.files.disk import Disk
+from agentctl.storage.files.folder import FilesStore
+from agentctl.storage.files.places import agent_folder
+from agentctl.times import Clock
+
+T = TypeVar("T")
+
+
+class Door:
+    """The door to the folders below `root`."""
+
+    def __init__(
+        self, root: Path, clock: Clock, disk: Disk, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._root = root
+        self._clock = clock
+        self._disk = disk
+        self._pause = pause
+
+    def carry_out(self, change: Change, wait_s: float) -> Answer:
+        """Carry out a change.
+
+        Raises:
+            NotFound, Conflict, UsageError: as each change says; nothing was changed.
+            Locked: a program holds the folder and doesn't answer.
+        """
+        cold.check_there(self._root, change.agent, self._disk)
+        returns: type[Answer] = ANSWERS[type(change)]
+
+        def under_lock() -> Answer:
+            with self._opened(change.agent) as ground:
+                return operations.carry_out(ground, change)
+
+        return self._reach(
+            change.agent, under_lock, lambda holder: holder.call("change", change, returns), wait_s
+        )
+
+    def invoke(
+        self, agent: str, alone: Callable[[], T], beside: Callable[[Holder], T], wait_s: float
+    ) -> T:
+        """Do something beside the program that runs an agent, or without one.
+
+        Args:
+            alone: does it where no program runs the agent; raises `Locked` if one does by now.
+            beside: has it done by the one that does.
+
+        Raises:
+            Locked: a program holds the folder and doesn't answer.
+        """
+
+        def under_lock() -> T:
+            if is_served(self._folder(agent)):
+                # Before any code of the user's is loaded: the program has it loaded already.
+                raise Locked(f"{agent} runs in another program")
+            return alone()
+
+        return self._reach(agent, under_lock, lambda control: beside(Remote(control)), wait_s)
+
+    def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
+        """Accept an event that begins when a program next runs the agent.
+
+        Raises:
+            NotFound, BadArguments, KeyReused, SetAside: nothing was accepted.
+            Locked: a program runs the agent.
+        """
+        wanted = wanted_of(spec_of(cls), request)
+        with self._opened(request.agent) as ground:
+            known = ground.history.answered.get(request.id) if request.id else None
+            return operations.told(known, Accepted) if known else leave(ground, wanted)
+
+    def _opened(self, agent: str) -> cold.Opening:
+        store = FilesStore(self._root, agent, self._disk, clock=self._clock)
+        return cold.opened(store, agent, clock=self._clock, wait_s=0.0)
+
+    def _folder(self, agent: str) -> str:
+        return agent_folder(self._root, agent)
+
+    def _reach(
+        self,
+        agent: str,
+        under_lock: Callable[[], T],
+        ask: Callable[[Control], T],
+        wait_s: float,
+    ) -> T:
+        return reach(
+            under_lock,
+            ask,
+            folder=self._folder(agent),
+            clock=self._clock,
+            pause=self._pause,
+            wait_s=wait_s,
+        )
+
+
+class Remote:
+    """The program that holds a folder, over its socket; implements `Holder`."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+
+    def invoke(self, request: InvokeRequest) -> Invoked:
+        """Have an event accepted, or a query read."""
+        return self._control.call("invoke", request, Invoked)
+
+    def wait(self, event: Address, timeout_s: float | None) -> Ended:
+        """Wait until an event comes to rest.
+
+        Raises:
+            TimeoutError: it hasn't yet.
+        """
+        assert event.event is not None
+        rest = self._control.call("wait", WaitRequest(event.event), Rest, timeout_s)
+        return rest.ended
+
+    def look(self) -> Inside:
+        """Look into the program."""
+        return self._control.call("look", Nothing(), Inside, 2.0)

@@ -1,0 +1,149 @@
+"""Serving: the control socket of every agent that a program runs, and what may be asked there.
+
+A socket listens from the moment when the folder is locked: who asks during the recovery waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from agentctl.core.kept import Asking
+from agentctl.engines.changes import Change, Invoked
+from agentctl.engines.local.answering import Answering
+from agentctl.engines.local.answers import AskRequest
+from agentctl.engines.local.control import ControlServer
+from agentctl.engines.local.looking_inside import look
+from agentctl.engines.local.program import ProgramCore
+from agentctl.engines.local.wire import Nothing, Rest, Told, WaitRequest
+from agentctl.engines.port import InvokeRequest, Warned
+from agentctl.engines.views import Inside
+from agentctl.errors import UsageError
+from agentctl.storage.port import Store
+
+T = TypeVar("T")
+
+
+class Serving:
+    """Serves the sockets of a program's agents.
+
+    Args:
+        told: takes note that askers have their answers.
+        warnings: what was warned of lately.
+    """
+
+    def __init__(
+        self,
+        answering: Answering,
+        program: ProgramCore,
+        told: Callable[[str, Asking], None],
+        warnings: Callable[[], list[Warned]],
+    ) -> None:
+        self._answering = answering
+        self._program = program
+        self._told = told
+        self._warnings = warnings
+        self._servers: list[ControlServer] = []
+        self._open = asyncio.Event()
+        self._under_way = 0
+        self._none = asyncio.Event()
+        self._none.set()
+
+    async def start(self, stores: Mapping[str, Store]) -> None:
+        """Listen; what is asked is answered from `open` on."""
+        for name, store in stores.items():
+            if store.path_on_disk is None:
+                continue
+            server = ControlServer(store.path_on_disk, self._methods(name))
+            self._servers.append(server)
+            await server.start()
+
+    def open(self) -> None:
+        """Answer from now on: the start has recovered what was unfinished."""
+        self._open.set()
+
+    async def close(self) -> None:
+        """Hang up; who asks again finds the next holder."""
+        for server in self._servers:
+            await server.close()
+
+    def _methods(self, agent: str) -> dict[str, Callable[[Raw], Awaitable[object]]]:
+        here: dict[str, tuple[Any, Callable[..., Awaitable[object]]]] = {
+            "invoke": (InvokeRequest, self._invoke),
+            "wait": (WaitRequest, self._wait),
+            "change": (Change, self._answering.carry_out),
+            "ask": (AskRequest, self._answering.ask),
+            "told": (Told, self._take_note),
+            "look": (Nothing, self._look),
+        }
+        return {name: self._method(agent, kind, method) for name, (kind, method) in here.items()}
+
+    def _method(
+        self, agent: str, kind: Any, method: Callable[..., Awaitable[object]]
+    ) -> Callable[[Raw], Awaitable[object]]:
+        decoder = msgspec.json.Decoder(kind)
+
+        async def answer(params: Raw) -> object:
+            try:
+                request = decoder.decode(params)
+            except msgspec.MsgspecError as error:
+                raise UsageError(
+                    f"this request can't be understood: {error}",
+                    hint="who asks may be of another version than the running program",
+                ) from None
+            asked = getattr(request, "agent", agent)
+            if asked != agent:
+                raise UsageError(
+                    f"this is the socket of {agent}, and {asked} is asked for",
+                    hint=f"ask at the folder of {asked}",
+                )
+            with self._one_more():
+                await self._open.wait()
+                if method in self._of_one_agent:
+                    return await method(agent, request)
+                return await method(request)
+
+        return answer
+
+    @contextmanager
+    def _one_more(self) -> Iterator[None]:
+        self._under_way += 1
+        self._none.clear()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._none.set()
+
+    async def others(self) -> None:
+        """Wait until nobody waits for an answer."""
+        await self._none.wait()
+
+    @property
+    def _of_one_agent(self) -> tuple[Callable[..., Awaitable[object]], ...]:
+        return (self._wait, self._take_note, self._look)
+
+    async def _invoke(self, request: InvokeRequest) -> Invoked:
+        runtime = self._answering.agent(request.agent)
+        if request.handler in runtime.spec.queries:
+            return Invoked(result=Raw(await self._answering.query(request)))
+        taken = await self._answering.accept(request, watch=False)
+        return Invoked(str(taken.event), taken.joined)
+
+    async def _wait(self, agent: str, request: WaitRequest) -> Rest:
+        end = await self._answering.agent(agent).ends.wait_for(request.event)
+        return Rest.of(end.ended)
+
+    async def _take_note(self, agent: str, told: Told) -> bool:
+        for asking in told.askings:
+            self._told(agent, asking)
+        return True
+
+    async def _look(self, agent: str, _: Nothing) -> Inside:
+        return look(self._answering.agent(agent), self._program, self._warnings())
