@@ -19,6 +19,10 @@ def main() -> None:
     """Run the command that the process's arguments ask for, and end the process."""
     try:
         _fix_hash_seed()
+        if os.getpid() == 1:
+            from agentctl.cli.init import split_off
+
+            split_off()
         from agentctl.cli.app import main as cli_main
 
         code = cli_main(sys.argv[1:])

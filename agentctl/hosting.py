@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -159,6 +160,12 @@ class Host:
         except AgentctlError as error:
             return error
         raise AssertionError("what is broken isn't alive")
+
+    @property
+    def grace(self) -> timedelta | None:
+        """The longest that any agent's calls get when the program stops; None: to their end."""
+        graces = [binding.settings.grace for binding in self._bindings]
+        return None if None in graces else max(one for one in graces if one is not None)
 
     def begin_stop(self) -> bool:
         """Put on record at once that a stop begins; a signal's handler may call it.

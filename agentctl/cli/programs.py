@@ -40,6 +40,7 @@ async def _to_the_end(work: Work, signals: StopSignals, output: Output) -> None:
         failure = unexpected(error)
         write_failure(failure, output, error)
         code = failure.code
+    signals.end_children()
     end_now(code)
 
 

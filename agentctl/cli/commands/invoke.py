@@ -18,7 +18,7 @@ from agentctl.cli.programs import run_program
 from agentctl.cli.stopping import StopSignals
 from agentctl.cli.telling import Teller, level_of, set_up_logging
 from agentctl.engines.port import Ended, InvokeRequest
-from agentctl.errors import UsageError
+from agentctl.errors import AgentctlError, DiskTrouble, UsageError
 from agentctl.hosting import Host
 from agentctl.names import Address
 from agentctl.ops import arguments, documents, running
@@ -138,23 +138,30 @@ async def _invoke(
 
     stop_asked = asyncio.Event()
     answer, read = None, b""
-    with output.users_code():
-        async with program as engine:
-            signals.serve(asyncio.get_running_loop(), stop_asked)
-            if query:
-                read = await engine.query(asked)
-            else:
-                answer = await running.invoke(
-                    engine,
-                    asked,
-                    stop_asked=stop_asked,
-                    timeout_s=timeout_s,
-                    accepted=teller.own,
-                )
+    signals.serve(program.begin_stop, stop_asked, program.grace)
+    try:
+        with output.users_code():
+            async with program as engine:
+                if query:
+                    read = await engine.query(asked)
+                else:
+                    answer = await running.invoke(
+                        engine,
+                        asked,
+                        stop_asked=stop_asked,
+                        timeout_s=timeout_s,
+                        accepted=teller.own,
+                    )
+    except AgentctlError as error:
+        if not signals.number or isinstance(error, DiskTrouble):
+            raise
+        write_failure(_unasked(signals), output)
+        return signals.code
     if answer is None:
         return _write(None, asked.handler, read, shown_on=output)
     if answer.ended is not None:
         return _tell(answer.ended, output)
+    signals.gave_up = True
     failure = _unanswered(answer, timeout_s, signals)
     write_failure(failure, output)
     return failure.code
@@ -177,6 +184,15 @@ def _tell(end: Ended, output: Output) -> int:
     failure = failure_of_end(end)
     write_failure(failure, output)
     return failure.code
+
+
+def _unasked(signals: StopSignals) -> Failure:
+    return Failure(
+        signals.code,
+        "interrupted",
+        "the command was interrupted before its event was accepted; nothing of it is on record",
+        "run it again",
+    )
 
 
 def _unanswered(answer: running.Answer, timeout_s: float | None, signals: StopSignals) -> Failure:

@@ -127,8 +127,8 @@ async def _serve(
     import asyncio
 
     asked = asyncio.Event()
+    signals.serve(program.begin_stop, asked, program.grace)
     async with program as engine:
-        signals.serve(asyncio.get_running_loop(), asked)
         if request.until_idle_s is None:
             log.info("serving %s; Ctrl-C stops", folder)
         served = await running.serve(engine, stop_asked=asked, idle_within_s=request.until_idle_s)

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,13 @@ class FakeEngine:
             await asyncio.Event().wait()
         assert self.error is not None
         return self.error
+
+    @property
+    def grace(self) -> timedelta:
+        return timedelta(seconds=5)
+
+    def begin_stop(self) -> bool:
+        return True
 
     async def stop(self) -> Stopped:
         self.stopped += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -228,7 +229,7 @@ class Ended_(BaseException):
     pass
 
 
-def test_a_second_signal_ends_at_once() -> None:
+async def signalled() -> None:
     codes: list[int] = []
 
     def end(code: int) -> Any:
@@ -240,18 +241,20 @@ def test_a_second_signal_ends_at_once() -> None:
         signals._came(signal.SIGINT, None)
     assert codes == [130], "before anything runs, the first one ends it"
 
-    signals, asked = StopSignals(end), []
+    signals, asked, begun = StopSignals(end), asyncio.Event(), [False]
+    signals.serve(lambda: begun[0], asked, timedelta(0))
+    with pytest.raises(Ended_):
+        signals._came(signal.SIGHUP, None)
+    assert codes == [130, 129], "as long as no folder is held, the first one ends it"
 
-    class Loop:
-        def call_soon_threadsafe(self, callback: Any) -> None:
-            asked.append(callback)
-
-    class Event:
-        def set(self) -> None: ...
-
-    signals.serve(Loop(), Event())  # type: ignore[arg-type]
+    signals, begun[0] = StopSignals(end), True
+    signals.serve(lambda: begun[0], asked, timedelta(0))
     signals._came(signal.SIGINT, None)
-    assert len(asked) == 1
+    await asyncio.wait_for(asked.wait(), 5)
     with pytest.raises(Ended_):
         signals._came(signal.SIGTERM, None)
-    assert codes == [130, 143]
+    assert codes == [130, 129, 143]
+
+
+def test_a_second_signal_ends_at_once() -> None:
+    asyncio.run(signalled())
