@@ -1,7 +1,8 @@
 """What a running program tells on stderr, a line each, by the standard library's logging.
 
 Invariant: every line, the user's own too, says which agent, event and call it belongs to, where
-it belongs to one. Never writes to stdout.
+it belongs to one; what a handler logs is told once, not again when it is replayed. Never writes to
+stdout.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from agentctl.engines.port import Ended, Recovered
 from agentctl.names import Address
 
 log: Final = logging.getLogger("agentctl")
+
+_REPEATS_TOO: Final = 2
+"""With `-vv` also what is logged while replaying is shown."""
 
 
 class Teller:
@@ -129,11 +133,20 @@ def set_up_logging(output: Output, *, as_json: bool, level: int) -> None:
     handler = logging.StreamHandler()
     to_terminal = output.notes_to_terminal
     handler.setFormatter(_JsonLines() if as_json else _TextLines(to_terminal=to_terminal))
+    if output.options.verbose < _REPEATS_TOO:
+        handler.addFilter(_is_news)
     handler.addFilter(_say_where)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(max(level, logging.INFO))
     log.setLevel(level)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether this wasn't told in an earlier run: what a handler logs comes again with replay."""
+    from agentctl.sdk.context import replaying
+
+    return record.name == log.name or not replaying()
 
 
 def level_of(output: Output) -> int:
