@@ -27,7 +27,6 @@ ENGINE_KEYS: Final = ("kind",)
 
 _LATER_TOP: Final = ("schedules",)
 _LATER_CAPABILITY: Final = ("with", "timeout", "retry", "limit")
-_LATER_SETTINGS: Final = ("retention", "keep_failed", "keep")
 _LATER_ENGINES: Final = ("sqlite", "restate")
 
 _REFERENCE: Final = re.compile(r"(?!\d)\w+(\.(?!\d)\w+)*:(?!\d)\w+")
@@ -156,11 +155,13 @@ def _read_settings(table: Table) -> Mapping[str, Any]:
     if not table.values:
         return {}
     defaults = default_settings()
-    table.check_keys(defaults, _LATER_SETTINGS)
+    table.check_keys(defaults)
     return {name: _read_setting(table, name, defaults[name]) for name in table.values}
 
 
 def _read_setting(table: Table, name: str, default: object) -> object:
+    from agentctl.sdk.settings import MAY_BE_NONE, SMALLEST
+
     value = table.values[name]
     if isinstance(default, bool):
         if isinstance(value, dict):
@@ -169,18 +170,26 @@ def _read_setting(table: Table, name: str, default: object) -> object:
             raise table.error(name, f"expected true or false, not {describe(value)}")
         return value
     if isinstance(default, int):
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-            raise table.error(name, f"expected a whole number from 1 on, not {describe(value)}")
+        smallest = SMALLEST[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value < 2**31:
+            raise table.error(
+                name, f"expected a whole number from {smallest} on, not {describe(value)}"
+            )
         return value
     assert isinstance(default, timedelta)  # AgentSettings has no other kinds
-    if value == "none":
+    if value == "none" and name in MAY_BE_NONE:
         return None
+    return _read_duration(table, name, ' or "none"' if name in MAY_BE_NONE else "")
+
+
+def _read_duration(table: Table, key: str, other: str = "") -> timedelta:
+    text = table.text(key)
     try:
-        return parse_duration(table.text(name) or "")
+        return parse_duration(text or "")
     except (UsageError, OverflowError) as error:
         raise table.error(
-            name,
-            f'expected a duration or "none", not {describe(value)}',
+            key,
+            f"expected a duration{other}, not {describe(text)}",
             hint=getattr(error, "hint", None),
         ) from None
 

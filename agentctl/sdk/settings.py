@@ -1,11 +1,19 @@
-"""AgentSettings: how an agent is run; the one place for names and defaults."""
+"""AgentSettings: how an agent is run; the one place for names, defaults and bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from agentctl.errors import UsageError
+
+SMALLEST: Final[Mapping[str, int]] = {"max_starts": 1, "concurrency": 1, "keep": 0, "capacity": 1}
+"""The smallest number that each setting of a number can be."""
+
+MAY_BE_NONE: Final = frozenset({"grace"})
+"""Durations that may be without an end; `kavach.toml` writes it as "none"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +30,10 @@ class AgentSettings:
         retention: how long the outcome of an event with an idempotency key is kept.
         capacity: events that may wait to begin; what comes from outside waits, or is refused.
         grace: what running calls get to end when the program stops; None waits for them.
+        retention: how long the outcome of an event with an idempotency key is kept.
+        keep_failed: how long a failed event is kept with its calls.
+        keep: how many ended events are kept with their calls, the last ones.
+        capacity: queued events of a lane that come from outside; more are refused or wait.
     """
 
     journal: bool = True
@@ -33,10 +45,19 @@ class AgentSettings:
     retention: timedelta = timedelta(days=7)
     capacity: int = 10_000
     grace: timedelta | None = timedelta(seconds=5)
+    retention: timedelta = timedelta(days=7)
+    keep_failed: timedelta = timedelta(days=30)
+    keep: int = 100
+    capacity: int = 10_000
 
     def __post_init__(self) -> None:
-        for name in ("max_starts", "concurrency"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}, and must be at least 1")
+        for name, smallest in SMALLEST.items():
+            if getattr(self, name) < smallest:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}, and must be at least {smallest}"
+                )
         if self.grace is not None and self.grace < timedelta(0):
             raise UsageError("grace is negative", hint='use 0s, or "none" to wait')
+        for name in ("retention", "keep_failed"):
+            if getattr(self, name) < timedelta(0):
+                raise UsageError(f"{name} is negative", hint="use timedelta(0) to keep nothing")

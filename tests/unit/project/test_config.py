@@ -38,6 +38,10 @@ audit = false
 max_starts = 5
 concurrency = 8
 grace = "1m30s"
+retention = "1d"
+keep_failed = "0s"
+keep = 0
+capacity = 7
 
 [agents.Bot.deny]
 "payments.refund" = "closed for the audit"
@@ -68,6 +72,10 @@ def test_everything_that_is_written_is_loaded(folder: Folder) -> None:
         "max_starts": 5,
         "concurrency": 8,
         "grace": timedelta(seconds=90),
+        "retention": timedelta(days=1),
+        "keep_failed": timedelta(0),
+        "keep": 0,
+        "capacity": 7,
     }
     assert bot.deny == {"payments.refund": "closed for the audit", "email.send": "quiet"}
 
@@ -167,9 +175,13 @@ def test_explain_says_where_each_value_comes_from(folder: Folder) -> None:
         "agents.Bot.settings.max_starts": (5, "kavach.toml:16"),
         "agents.Bot.settings.concurrency": (8, "kavach.toml:17"),
         "agents.Bot.settings.grace": ("1m30s", "kavach.toml:18"),
-        'agents.Bot.deny."payments.refund"': ("closed for the audit", "kavach.toml:21"),
-        'agents.Bot.deny."email.send"': ("quiet", "kavach.toml:22"),
-        "engine.kind": ("files", "kavach.toml:25"),
+        "agents.Bot.settings.retention": ("1d", "kavach.toml:19"),
+        "agents.Bot.settings.keep_failed": ("0s", "kavach.toml:20"),
+        "agents.Bot.settings.keep": (0, "kavach.toml:21"),
+        "agents.Bot.settings.capacity": (7, "kavach.toml:22"),
+        'agents.Bot.deny."payments.refund"': ("closed for the audit", "kavach.toml:25"),
+        'agents.Bot.deny."email.send"': ("quiet", "kavach.toml:26"),
+        "engine.kind": ("files", "kavach.toml:29"),
     }
 
 

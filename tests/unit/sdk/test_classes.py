@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -302,9 +303,21 @@ def test_a_class_carries_its_settings_and_a_binding_overrides_them():
     assert bind(Careful, settings=AgentSettings(max_starts=2)).settings.max_starts == 2
 
 
-@pytest.mark.parametrize("wrong", [{"max_starts": 0}, {"concurrency": 0}, {"max_starts": -1}])
-def test_settings_that_make_no_sense_are_refused(wrong):
-    with pytest.raises(UsageError, match="at least 1"):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"max_starts": 0}, "at least 1"),
+        ({"max_starts": -1}, "at least 1"),
+        ({"concurrency": 0}, "at least 1"),
+        ({"capacity": 0}, "at least 1"),
+        ({"keep": -1}, "at least 0"),
+        ({"grace": timedelta(-1)}, "negative"),
+        ({"retention": timedelta(-1)}, "negative"),
+        ({"keep_failed": timedelta(-1)}, "negative"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wrong, says):
+    with pytest.raises(UsageError, match=says):
         AgentSettings(**wrong)
 
 
