@@ -89,6 +89,9 @@ if TYPE_CHECKING:
         Capability as Capability,
     )
     from agentctl.sdk.capability import (
+        CapabilityOptions as CapabilityOptions,
+    )
+    from agentctl.sdk.capability import (
         blocking as blocking,
     )
     from agentctl.sdk.capability import (
@@ -245,6 +248,7 @@ _HOMES: Final = {
     "agentctl.sdk.agent": ("Agent",),
     "agentctl.sdk.capability": (
         "Capability",
+        "CapabilityOptions",
         "blocking",
         "call",
         "uses",

@@ -18,7 +18,7 @@ from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Sto
 from agentctl.errors import AgentctlError, UsageError
 from agentctl.names import Address
 from agentctl.sdk.agent import Agent, refer, spec_of
-from agentctl.sdk.capability import Capability
+from agentctl.sdk.capability import Capability, CapabilityOptions
 from agentctl.sdk.forbidden import guard_interpreter
 from agentctl.sdk.registry import serve, unserve
 from agentctl.sdk.settings import AgentSettings
@@ -37,6 +37,7 @@ def bind(
     *,
     settings: AgentSettings | None = None,
     deny: Mapping[str, str] | None = None,
+    options: Mapping[str, CapabilityOptions] | None = None,
     **capabilities: Capability,
 ) -> Binding[A]:
     """Bind an agent's capabilities to implementations.
@@ -44,11 +45,12 @@ def bind(
     Args:
         settings: override the class's own.
         deny: reasons why calls are forbidden, by `field.method`; they raise `Denied`.
+        options: how capabilities are called, by field.
 
     Raises:
         UsageError: a capability is missing, unknown, or bound to what doesn't implement it.
     """
-    return make_binding(agent, capabilities, settings, deny)
+    return make_binding(agent, capabilities, settings, deny, options=options)
 
 
 class Host:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import cast
 
 from msgspec import UNSET, UnsetType
 
 from agentctl import hosting
-from agentctl.engines.local.binding import check_denied
+from agentctl.engines.local.binding import check_denied, make_binding
 from agentctl.engines.port import Listener
 from agentctl.errors import NotFound, UsageError
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
 from agentctl.sdk.agent import spec_of
-from agentctl.sdk.capability import Capability
 from agentctl.sdk.settings import AgentSettings
 
 
@@ -87,11 +85,8 @@ def make_program(
     """Make the program that runs these agents; entering it recovers them."""
     chosen = overrides or Overrides()
     bindings = [
-        hosting.bind(
-            one.cls,
-            settings=chosen.on(one.settings),
-            deny=one.deny,
-            **cast("dict[str, Capability]", dict(one.capabilities)),
+        make_binding(
+            one.cls, one.capabilities, chosen.on(one.settings), one.deny, options=one.options
         )
         for one in agents
     ]

@@ -1,19 +1,20 @@
-"""Finds and loads `kavach.toml`.
+"""Finds and loads `kavach.toml`, with what goes over it.
 
-Precedence: flag, environment, file, default. Invariant: what this version doesn't act on is
-refused, never ignored. Never reads the process's environment or arguments (they come in as
+Precedence: flag, environment, local file, file, default. Invariant: what this version doesn't act
+on is refused, never ignored. Never reads the process's environment or arguments (they come in as
 parameters) and never imports the project's code.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agentctl.errors import NotFound, ProjectError
+from agentctl.errors import NotFound
+from agentctl.project.layers import GivenLayer, Layer, Layers
 from agentctl.project.model import Project
 from agentctl.project.reading import PROJECT_KEYS, read_agents, read_top, read_tz
 from agentctl.project.toml_file import TomlFile
@@ -24,10 +25,11 @@ LOCAL_FILE_NAME: Final = "kavach.local.toml"
 
 @dataclass(frozen=True, kw_only=True)
 class Flags:
-    """What the command line says about the project: `-C` and `--root`."""
+    """What the command line says about the project: `-C`, `--root`, each `--set`."""
 
     project: Path | None = None
     root: Path | None = None
+    settings: Sequence[str] = ()
 
 
 def find_file(start: Path) -> Path:
@@ -61,6 +63,7 @@ def load_project(
     Raises:
         NotFound: there is no `kavach.toml`.
         ProjectError: it can't be loaded; names file, line, key and what was expected.
+        UsageError: a `--set` isn't understood.
     """
     flags, environ = flags or Flags(), environ or {}
     start, found_by = working_folder, "working folder"
@@ -69,19 +72,14 @@ def load_project(
     elif environ.get("AGENTCTL_PROJECT"):
         start, found_by = working_folder / environ["AGENTCTL_PROJECT"], "AGENTCTL_PROJECT"
     path = find_file(start)
-    if (local := path.with_name(LOCAL_FILE_NAME)).exists():
-        raise ProjectError(
-            f"{local}:1: this version of agentctl doesn't read {LOCAL_FILE_NAME} yet",
-            hint=f"move what it says into {FILE_NAME}",
-        )
-    file = TomlFile.read(path)
+    file = _read_layers(path, flags, environ)
     top = read_top(file)
     project = top.table("project")
     project.check_keys(PROJECT_KEYS)
     root, root_source = path.parent / (project.text("root") or "."), None
     if flags.root is not None:
         root, root_source = working_folder / flags.root, "--root"
-    elif environ.get("AGENTCTL_ROOT"):
+    elif environ.get("AGENTCTL_ROOT") and not file.is_given(("project", "root")):
         root, root_source = working_folder / environ["AGENTCTL_ROOT"], "AGENTCTL_ROOT"
     return Project(
         name=project.text("name") or path.parent.name,
@@ -90,6 +88,18 @@ def load_project(
         tz=read_tz(project),
         agents=read_agents(top.table("agents")),
         file=file,
+        environ=environ,
         found_by=found_by,
         root_source=root_source,
     )
+
+
+def _read_layers(path: Path, flags: Flags, environ: Mapping[str, str]) -> Layers:
+    above: list[Layer] = []
+    if (local := path.with_name(LOCAL_FILE_NAME)).exists():
+        above.append(TomlFile.read(local))
+    if lines := [line for line in environ.get("AGENTCTL_SET", "").splitlines() if line.strip()]:
+        above.append(GivenLayer.parse("AGENTCTL_SET", lines))
+    if flags.settings:
+        above.append(GivenLayer.parse("--set", flags.settings))
+    return Layers(TomlFile.read(path), tuple(above))

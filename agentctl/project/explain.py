@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from agentctl.project.model import AgentConfig, Project
+from agentctl.project.model import AgentConfig, CapabilityConfig, Project
 from agentctl.project.reading import default_settings
 from agentctl.project.toml_lines import KeyPath
 from agentctl.times import format_duration
@@ -26,8 +26,8 @@ def explain(
 ) -> list[Row]:
     """List every key with its value and where that came from, in the order of the file's page.
 
-    Sources are `default`, `kavach.toml:12`, `--root`, `AGENTCTL_ROOT`, or `class Bot` for settings
-    that a class carries; those are known only from `of_classes`.
+    Sources are `default`, `kavach.toml:12`, `kavach.local.toml:3`, `--set`, `--root`, their
+    variables, or `class Bot` for settings that a class carries, known only from `of_classes`.
     """
     root_source = project.root_source or _source(project, ("project", "root"))
     rows: list[Row] = [
@@ -48,8 +48,7 @@ def _explain_agent(
     at, path = f"agents.{agent.name}", ("agents", agent.name)
     rows: list[Row] = [(f"{at}.class", agent.cls, _source(project, (*path, "class")))]
     for name, capability in agent.capabilities.items():
-        source = _source(project, (*path, "capabilities", name))
-        rows.append((f"{at}.capabilities.{name}", capability.use, source))
+        rows += _explain_capability(project, (*path, "capabilities", name), capability)
     for name, default in default_settings().items():
         value, source = default, "default"
         if carried is not None and getattr(carried, name) != default:
@@ -64,6 +63,30 @@ def _explain_agent(
         )
         rows.append((f'{at}.deny."{call}"', reason, source))
     return rows
+
+
+def _explain_capability(project: Project, path: KeyPath, one: CapabilityConfig) -> list[Row]:
+    at, source_of = ".".join(path), project.file.source_of
+    rows: list[Row] = [(at, one.use, source_of((*path, "use")))]
+    for name, value in one.arguments.items():
+        key = (*path, "with", name)
+        rows.append((f"{at}.with.{name}", _plain_argument(value), source_of(key)))
+    options = {"timeout": one.timeout, "limit": one.limit}
+    rows += [
+        (f"{at}.{name}", plain_setting(value), source_of((*path, name)))
+        for name, value in options.items()
+        if value is not None
+    ]
+    return rows
+
+
+def _plain_argument(value: object) -> object:
+    """Write an argument; of one that comes from elsewhere only where from: it may be secret."""
+    if isinstance(value, dict | list):
+        import json
+
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def plain_setting(value: object) -> object:

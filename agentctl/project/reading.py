@@ -7,7 +7,6 @@ project's code.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import timedelta
@@ -15,25 +14,23 @@ from typing import Any, Final
 
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
-from agentctl.project.model import AgentConfig, CapabilityConfig
-from agentctl.project.toml_file import Table, TomlFile, describe
-from agentctl.times import parse_duration
+from agentctl.project.capability_tables import read_capabilities
+from agentctl.project.checks import read_duration, read_number, read_reference
+from agentctl.project.layers import Layers
+from agentctl.project.model import AgentConfig
+from agentctl.project.toml_file import Table, describe
 
 TOP_KEYS: Final = ("project", "agents", "engine")
 PROJECT_KEYS: Final = ("name", "root", "tz")
 AGENT_KEYS: Final = ("class", "capabilities", "settings", "deny")
-CAPABILITY_KEYS: Final = ("use",)
 ENGINE_KEYS: Final = ("kind",)
 
 _LATER_TOP: Final = ("schedules",)
-_LATER_CAPABILITY: Final = ("with", "timeout", "retry", "limit")
 _LATER_ENGINES: Final = ("sqlite", "restate")
 
-_REFERENCE: Final = re.compile(r"(?!\d)\w+(\.(?!\d)\w+)*:(?!\d)\w+")
 
-
-def read_top(file: TomlFile) -> Table:
-    """Return the whole file as a table, with its own keys and `[engine]` checked."""
+def read_top(file: Layers) -> Table:
+    """Return everything as a table, with its own keys and `[engine]` checked."""
     top = Table(file, (), file.values)
     top.check_keys(TOP_KEYS, _LATER_TOP)
     _check_engine(top.table("engine"))
@@ -99,15 +96,15 @@ def read_agents(agents: Table) -> Mapping[str, AgentConfig]:
 
 def _read_agent(table: Table, name: str) -> AgentConfig:
     table.check_keys(AGENT_KEYS)
-    cls = table.text("class")
+    cls = read_reference(table, "class")
     if cls is None:
         raise table.error(
             "class", 'the key is missing: expected "module:Class"', hint=_class_hint(name)
         )
     return AgentConfig(
         name,
-        _check_reference(table, "class", cls),
-        _read_capabilities(table.table("capabilities")),
+        cls,
+        read_capabilities(table.table("capabilities")),
         _read_settings(table.table("settings")),
         _read_deny(table.table("deny")),
     )
@@ -115,40 +112,6 @@ def _read_agent(table: Table, name: str) -> AgentConfig:
 
 def _class_hint(name: str) -> str:
     return f'for example class = "shop.bot:{name}", imported from the project\'s folder'
-
-
-def _check_reference(table: Table, key: str, text: str) -> str:
-    if not _REFERENCE.fullmatch(text):
-        raise table.error(
-            key,
-            f'expected "module:Class", not {describe(text)}',
-            hint=_reference_hint(text),
-        )
-    return text
-
-
-def _reference_hint(text: str) -> str:
-    module, dot, cls = text.rpartition(".")
-    if dot and _REFERENCE.fullmatch(f"{module}:{cls}"):
-        return f'a colon stands before the class: did you mean "{module}:{cls}"?'
-    return "the module with dots, as in an import; then a colon and the class's name"
-
-
-def _read_capabilities(table: Table) -> Mapping[str, CapabilityConfig]:
-    found = {}
-    for name, value in table.values.items():
-        if isinstance(value, dict):
-            binding = table.table(name)
-            binding.check_keys(CAPABILITY_KEYS, _LATER_CAPABILITY)
-            use = binding.text("use")
-            if use is None:
-                raise binding.error("use", 'the key is missing: expected "module:Class"')
-            found[name] = CapabilityConfig(_check_reference(binding, "use", use))
-        else:
-            use = table.text(name)
-            assert use is not None  # the key is there
-            found[name] = CapabilityConfig(_check_reference(table, name, use))
-    return found
 
 
 def _read_settings(table: Table) -> Mapping[str, Any]:
@@ -170,28 +133,11 @@ def _read_setting(table: Table, name: str, default: object) -> object:
             raise table.error(name, f"expected true or false, not {describe(value)}")
         return value
     if isinstance(default, int):
-        smallest = SMALLEST[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value < 2**31:
-            raise table.error(
-                name, f"expected a whole number from {smallest} on, not {describe(value)}"
-            )
-        return value
+        return read_number(table, name, SMALLEST[name])
     assert isinstance(default, timedelta)  # AgentSettings has no other kinds
     if value == "none" and name in MAY_BE_NONE:
         return None
-    return _read_duration(table, name, ' or "none"' if name in MAY_BE_NONE else "")
-
-
-def _read_duration(table: Table, key: str, other: str = "") -> timedelta:
-    text = table.text(key)
-    try:
-        return parse_duration(text or "")
-    except (UsageError, OverflowError) as error:
-        raise table.error(
-            key,
-            f"expected a duration{other}, not {describe(text)}",
-            hint=getattr(error, "hint", None),
-        ) from None
+    return read_duration(table, name, ' or "none"' if name in MAY_BE_NONE else "")
 
 
 def _read_deny(table: Table) -> Mapping[str, str]:

@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from agentctl.errors import ProjectError
+from agentctl.errors import AgentctlError, ProjectError
 from agentctl.nearest import nearest_hint
 from agentctl.project.toml_lines import KeyPath, find_lines
 
@@ -76,15 +76,23 @@ class TomlFile:
         )
 
 
+class Errors(Protocol):
+    """Makes errors that name where a key stands."""
+
+    def error(self, key: KeyPath, problem: str, *, hint: str | None = None) -> AgentctlError:
+        """Make the error for what is wrong with `key`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Table:
-    """One table of a file; reads its keys with checks."""
+    """One table; reads its keys with checks."""
 
-    file: TomlFile
+    file: Errors
     path: KeyPath
     values: Mapping[str, Any]
 
-    def error(self, key: str, problem: str, *, hint: str | None = None) -> ProjectError:
+    def error(self, key: str, problem: str, *, hint: str | None = None) -> AgentctlError:
         """Make the error for what is wrong with a key of this table."""
         return self.file.error((*self.path, key), problem, hint=hint)
 
@@ -92,7 +100,7 @@ class Table:
         """Refuse keys that aren't known here, and those that a later version will know.
 
         Raises:
-            ProjectError: naming the first such key, and the nearest known one.
+            AgentctlError: naming the first such key, and the nearest known one.
         """
         for key in self.values:
             if key in known:
@@ -119,7 +127,7 @@ class Table:
             raise self.error(key, f"expected a table, not {describe(value)}")
         return Table(self.file, (*self.path, key), value)
 
-    def later(self, key: str) -> ProjectError:
+    def later(self, key: str) -> AgentctlError:
         """Make the error for a value that a later version will understand."""
         return self.error(key, _LATER)
 

@@ -43,7 +43,7 @@ def find_lines(text: str) -> Mapping[KeyPath, int]:
         is_header = text[position] == "["
         if is_header:
             position += 2 if text.startswith("[[", position) else 1
-        key, position = _read_key(text, position)
+        key, position = read_key(text, position)
         if not key:  # only in a document that isn't valid
             return lines
         base = () if is_header else table
@@ -62,7 +62,8 @@ def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
     return found.end() if found else position
 
 
-def _read_key(text: str, position: int) -> tuple[KeyPath, int]:
+def read_key(text: str, position: int) -> tuple[KeyPath, int]:
+    """Read the dotted key at `position`, and tell where it ends; () if there is none."""
     parts: list[str] = []
     while True:
         position = _skip(_SPACE, text, position)

@@ -14,7 +14,7 @@ from datetime import timedelta
 from types import CoroutineType
 from typing import Any, ClassVar, Final, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
-from agentctl.errors import BadAgentClass, NotInThisVersion
+from agentctl.errors import BadAgentClass, NotInThisVersion, UsageError
 from agentctl.sdk.signature import CallSignature, surrounding_names
 from agentctl.times import to_us
 
@@ -37,6 +37,29 @@ class CallOptions:
 
 
 DEFAULT_OPTIONS: Final = CallOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapabilityOptions:
+    """How one capability of one agent is called, as `kavach.toml` says it.
+
+    Attributes:
+        timeout: for every method, over what `@call(timeout=…)` says.
+        limit: calls of it at once in one program; further ones wait their turn, which doesn't
+            count towards their timeout.
+
+    Raises:
+        UsageError: a timeout or a limit that leaves no call.
+    """
+
+    timeout: Duration | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and to_us(self.timeout) <= 0:
+            raise UsageError(f"a timeout of {self.timeout} leaves a call no time")
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"the limit is {self.limit}, and must be at least 1")
 
 
 class Capability(ABC):  # noqa: B024 - it is the methods of a subclass that are abstract

@@ -25,10 +25,6 @@ class AgentSettings:
         audit: keep `audit.log`.
         max_starts: starts without a new result after which an event is set aside.
         concurrency: events that execute at once; sleeping ones don't count.
-        keep: ended events that are kept with their calls.
-        keep_failed: how long failed events are kept with their calls.
-        retention: how long the outcome of an event with an idempotency key is kept.
-        capacity: events that may wait to begin; what comes from outside waits, or is refused.
         grace: what running calls get to end when the program stops; None waits for them.
         retention: how long the outcome of an event with an idempotency key is kept.
         keep_failed: how long a failed event is kept with its calls.
@@ -40,10 +36,6 @@ class AgentSettings:
     audit: bool = True
     max_starts: int = 3
     concurrency: int = 64
-    keep: int = 100
-    keep_failed: timedelta = timedelta(days=30)
-    retention: timedelta = timedelta(days=7)
-    capacity: int = 10_000
     grace: timedelta | None = timedelta(seconds=5)
     retention: timedelta = timedelta(days=7)
     keep_failed: timedelta = timedelta(days=30)

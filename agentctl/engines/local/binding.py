@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from agentctl.engines.local.calls import BoundMethod
+from agentctl.engines.local.slots import Slots
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
-from agentctl.sdk.capability import Capability, method_names, options_of
+from agentctl.sdk.capability import Capability, CapabilityOptions, method_names, options_of
 from agentctl.sdk.fields import AgentSpec
 from agentctl.sdk.settings import AgentSettings
+from agentctl.times import to_us
 
 A = TypeVar("A", bound=Agent)
 
@@ -24,12 +26,14 @@ class Binding(Generic[A]):
 
     Attributes:
         deny: reasons why calls are forbidden, by `field.method`.
+        options: how capabilities are called, by field.
     """
 
     cls: type[A]
     capabilities: Mapping[str, Capability]
     settings: AgentSettings
     deny: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, CapabilityOptions] = field(default_factory=dict)
 
     @property
     def spec(self) -> AgentSpec:
@@ -37,13 +41,18 @@ class Binding(Generic[A]):
         return spec_of(self.cls)
 
     def methods(self) -> dict[tuple[str, str], BoundMethod]:
-        """Every method that the agent may call, by field and name."""
+        """Every method that the agent may call, by field and name; each time with new slots."""
         found: dict[tuple[str, str], BoundMethod] = {}
         for name, one in self.spec.capabilities.items():
+            options = self.options.get(name, CapabilityOptions())
+            timeout_us = None if options.timeout is None else to_us(options.timeout)
+            slots = None if options.limit is None else Slots(options.limit)
             for method in method_names(one.type):
                 interface = inspect.getattr_static(one.type, method)
                 bound = getattr(self.capabilities[name], method)
-                found[name, method] = BoundMethod(bound, options_of(interface))
+                found[name, method] = BoundMethod(
+                    bound, options_of(interface), timeout_us=timeout_us, slots=slots
+                )
         return found
 
 
@@ -52,6 +61,8 @@ def make_binding(
     capabilities: Mapping[str, Any],
     settings: AgentSettings | None,
     deny: Mapping[str, str] | None = None,
+    *,
+    options: Mapping[str, CapabilityOptions] | None = None,
 ) -> Binding[A]:
     """Bind capabilities to an agent.
 
@@ -64,7 +75,11 @@ def make_binding(
         _check_implementation(spec, name, implementation)
     for call in deny or {}:
         check_denied(spec, call)
-    return Binding(cls, dict(capabilities), settings or cls.settings, dict(deny or {}))
+    for name in options or {}:
+        _check_named(spec, name)
+    return Binding(
+        cls, dict(capabilities), settings or cls.settings, dict(deny or {}), dict(options or {})
+    )
 
 
 def check_denied(spec: AgentSpec, call: str) -> None:
@@ -90,6 +105,14 @@ def _check_names(spec: AgentSpec, capabilities: Mapping[str, Any]) -> None:
         raise UsageError(
             f"{spec.name}: {', and '.join(parts)}",
             hint=f"its capabilities are: {', '.join(spec.capabilities) or 'none'}",
+        )
+
+
+def _check_named(spec: AgentSpec, name: str) -> None:
+    if name not in spec.capabilities:
+        raise UsageError(
+            f"{spec.name} has no capability {name!r} to set options of",
+            hint=nearest_hint(name, spec.capabilities, "capabilities"),
         )
 
 

@@ -11,10 +11,13 @@ import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, Raw, Struct
 
+from agentctl.engines.local.slots import Slots
 from agentctl.errors import AgentctlError, NotRecordable, UnknownOutcome
 from agentctl.records import ErrorRecord, FiredRecord, OkRecord
 from agentctl.sdk.agent import spec_of
@@ -30,12 +33,27 @@ log = logging.getLogger("agentctl")
 class BoundMethod:
     """An implementation's method, ready to be called."""
 
-    __slots__ = ("blocks", "fn", "options")
+    __slots__ = ("blocks", "fn", "options", "slots")
 
-    def __init__(self, fn: Callable[..., Any], interface_options: CallOptions) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        interface_options: CallOptions,
+        *,
+        timeout_us: int | None = None,
+        slots: Slots | None = None,
+    ) -> None:
+        """Put the method's options together.
+
+        Args:
+            timeout_us: goes over what the code says.
+            slots: shared by all methods of the capability.
+        """
+        options = merged_options(interface_options, options_of(fn))
         self.fn = fn
         self.blocks = is_blocking(fn)
-        self.options = merged_options(interface_options, options_of(fn))
+        self.options = options if timeout_us is None else replace(options, timeout_us=timeout_us)
+        self.slots = slots
 
 
 class CallName(NamedTuple):
@@ -48,12 +66,18 @@ class CallName(NamedTuple):
 
 
 class CallRun(Struct, frozen=True):
-    """One call about to be made."""
+    """One call about to be made.
+
+    Attributes:
+        queued: entered while the call waits for its turn; a stop takes it out of the queue.
+        entered: called when the code begins.
+    """
 
     op: CallOp
     method: BoundMethod
     context: CallContext
     threads: Callable[[], ThreadPoolExecutor]
+    queued: Callable[[], AbstractContextManager[None]]
     entered: Callable[[], None]
 
 
@@ -89,6 +113,22 @@ async def run_call(run: CallRun) -> Made:
         asyncio.CancelledError: the call was dropped from outside.
         BaseException: whatever ends the program: nothing is recorded (R7).
     """
+    slots = run.method.slots
+    if slots is None:
+        return await _make(run)
+    if slots.is_full:
+        with run.queued():
+            await slots.take()
+    else:
+        await slots.take()
+    # Crash here: the call is on record and waits its turn; the next start makes it.
+    try:
+        return await _make(run)
+    finally:
+        slots.give_back()
+
+
+async def _make(run: CallRun) -> Made:
     token = CALL.set(run.context)
     try:
         args, kwargs = run.op.method.signature.decode(run.op.args, run.op.kwargs)

@@ -244,6 +244,7 @@ class LocalEngine:
         if not program.stopping:
             program.stopping = True
             program.guard(self._say_stopping)
+        program.clear_queues()
         cut_off = await end_calls(program, {n: b.settings.grace for n, b in self._bindings.items()})
         await asyncio.sleep(0)  # results that came in the last moment go on record
         await self._serving.close()  # who asks now, asks the next holder

@@ -13,8 +13,9 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 from agentctl.core.kept import Asking
@@ -77,6 +78,7 @@ class ProgramCore:
         self.tasks: dict[asyncio.Task[None], CallName] = {}
         self.asks: set[asyncio.Task[None]] = set()
         self.askers: Askers
+        self._queued: set[asyncio.Task[Any]] = set()
         self._sweep_at = _SWEEP_AT
         self.begin_event: Callable[[EventId], None]
         self.pump_all: Callable[[], None]
@@ -166,6 +168,29 @@ class ProgramCore:
             self._sweep_at = max(_SWEEP_AT, 2 * len(self.tasks))
         return task
 
+    @contextmanager
+    def queued(self, agent: str, number: int) -> Iterator[None]:
+        """An event's call waits its turn; a stop, or the program's end, takes it out.
+
+        A start doesn't wait for it: whose turn comes when is not the event's to say.
+        """
+        task = asyncio.current_task()
+        assert task is not None
+        if self.stopping or self.dead is not None:
+            raise asyncio.CancelledError
+        self._queued.add(task)
+        self.settled(agent, number)
+        try:
+            yield
+        finally:
+            self._queued.discard(task)
+
+    def clear_queues(self) -> None:
+        """Take out the calls that wait their turn: their code doesn't begin any more."""
+        for task in self._queued:
+            task.cancel()
+            self.tasks.pop(task, None)  # nothing of it is cut off
+
     def over(self, task: asyncio.Task[Any] | None) -> None:
         """A call's task is about to end; one that was cancelled unbegun is swept away later."""
         if task is not None:
@@ -178,6 +203,7 @@ class ProgramCore:
             self.recovered.set()
             self.moved.set()
             self._cut_off_unbegun()
+            self.clear_queues()
             for task in self.tasks:
                 task.add_done_callback(_taken_note_of)
             self.on_death(error)

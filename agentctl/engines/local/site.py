@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from agentctl.core.kept import Asking
@@ -62,6 +63,10 @@ class Program(Protocol):
 
     def spawn(self, coro: Coroutine[Any, Any, None], name: CallName | None) -> Any:
         """Run a call in a task; one with a name is a capability's, which a stop waits for."""
+        ...
+
+    def queued(self, agent: str, number: int) -> AbstractContextManager[None]:
+        """An event's call waits its turn; a stop, or the program's end, takes it out."""
         ...
 
     def over(self, task: asyncio.Task[Any] | None) -> None:

@@ -41,6 +41,17 @@ BOT = '[agents.Bot]\nclass = "shop.bot:Bot"\n'
         (BOT + "capabilities.pay = 1\n", 3, "agents.Bot.capabilities.pay: expected a text", None),
         (BOT + "capabilities.pay = {}\n", 3, "capabilities.pay.use: the key is missing", None),
         (BOT + 'capabilities.pay = {usee = "a:B"}\n', 3, "pay.usee: there is no such key", "use"),
+        (BOT + 'capabilities.pay = {use = "a:B", limit = 0}\n', 3, "number from 1 on", None),
+        (BOT + 'capabilities.pay = {use = "a:B", timeout = "0s"}\n', 3, "some time", None),
+        (BOT + 'capabilities.pay = {use = "a:B", timeout = 30}\n', 3, "timeout: expected a", None),
+        (BOT + 'capabilities.pay = {use = "a:B", with = 3}\n', 3, "with: expected a table", None),
+        (
+            BOT + 'capabilities.pay = {use = "a:B", with.host = {env = "H", default = "x"}}\n',
+            3,
+            "pay.with.host: expected env or file alone, not default, env together",
+            "where the value comes from",
+        ),
+        (BOT + 'capabilities.pay = {use = "a:B", with.host.env = 3}\n', 3, "host.env: exp", None),
         (
             BOT + "[agents.Bot.settings]\nmax_start = 1\n",
             4,
@@ -89,10 +100,7 @@ def test_a_mistake_names_file_line_key_and_what_was_expected(
         ('[schedules.report]\nagent = "Bot"\n', 1),
         ('[engine]\nkind = "sqlite"\n', 2),
         ('[engine]\nkind = "restate"\n', 2),
-        (BOT + 'capabilities.pay = { use = "a:B", timeout = "30s" }\n', 3),
-        (BOT + '[agents.Bot.capabilities.pay]\nuse = "a:B"\nlimit = 4\n', 5),
         (BOT + '[agents.Bot.capabilities.pay]\nuse = "a:B"\n\nretry.max_attempts = 4\n', 6),
-        (BOT + '[agents.Bot.capabilities.pay]\nuse = "a:B"\nwith.host = "x"\n', 5),
         (BOT + '[agents.Bot.settings]\naudit = { max_size = "64MiB" }\n', 4),
     ],
 )
@@ -102,11 +110,6 @@ def test_what_only_a_later_version_acts_on_is_refused_not_ignored(
     error = folder.refusal(toml)
     assert error.message.startswith(f"{folder.path}/kavach.toml:{line}: ")
     assert "this version of agentctl doesn't have it yet" in error.message
-
-
-def test_a_local_file_is_refused_not_ignored(folder: Folder) -> None:
-    folder.write("kavach.local.toml", "")
-    assert "kavach.local.toml" in folder.refusal("").message
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from datetime import timedelta
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
