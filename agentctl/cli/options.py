@@ -25,7 +25,6 @@ TAKES_VALUE: Final = frozenset(
         *("-n", "--number"),
     ]
 )
-# -y is taken and means nothing: no command asks anything yet, and scripts may answer beforehand.
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")
 _VERBOSE: Final = {"2": 2, "3": 3}
 _YES: Final = frozenset({"1", "true", "yes", "on"})
@@ -34,14 +33,21 @@ _NO: Final = frozenset({"", "0", "false", "no", "off"})
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalOptions:
-    """What holds for every command."""
+    """What holds for every command.
+
+    Attributes:
+        settings: each `--set`, as `KEY=VALUE`.
+        yes: every question is answered beforehand.
+    """
 
     project: Path | None = None
     root: Path | None = None
+    settings: tuple[str, ...] = ()
     format: str = "text"
     color: str = "auto"
     quiet: bool = False
     verbose: int = 0
+    yes: bool = False
     help: bool = False
     version: bool = False
 
@@ -92,6 +98,7 @@ def _take(options: GlobalOptions, word: str, words: Iterator[str]) -> GlobalOpti
             options,
             quiet=options.quiet or "q" in word,
             verbose=options.verbose + word.count("v"),
+            yes=options.yes or "y" in word,
             help=options.help or "h" in word,
         )
     if word.startswith("-C") and word[2:3] not in ("", "="):
@@ -106,17 +113,17 @@ def _take(options: GlobalOptions, word: str, words: Iterator[str]) -> GlobalOpti
     return None
 
 
-_VALUED: Final = frozenset({"-C", "--project", "--root", "--format", "--color"})
+_VALUED: Final = frozenset({"-C", "--project", "--root", "--set", "--format", "--color"})
 _FLAGS: Final[Mapping[str, Callable[[GlobalOptions], GlobalOptions]]] = {
     "--json": lambda options: replace(options, format="json"),
     "--quiet": lambda options: replace(options, quiet=True),
     "--verbose": lambda options: replace(options, verbose=options.verbose + 1),
-    "--yes": lambda options: options,
+    "--yes": lambda options: replace(options, yes=True),
     "--help": lambda options: replace(options, help=True),
     "--version": lambda options: replace(options, version=True),
 }
 
-GLOBAL_FLAGS: Final = tuple(sorted({*_VALUED, *_FLAGS} - {"-C", "--yes"}))
+GLOBAL_FLAGS: Final = tuple(sorted({*_VALUED, *_FLAGS} - {"-C"}))
 
 
 def _no_value(name: str) -> str:
@@ -128,6 +135,8 @@ def _set_value(options: GlobalOptions, name: str, value: str) -> GlobalOptions:
         return replace(options, project=Path(value))
     if name == "--root":
         return replace(options, root=Path(value))
+    if name == "--set":
+        return replace(options, settings=(*options.settings, value))
     if name == "--format":
         return replace(options, format=_one_of(name, value, FORMATS))
     return replace(options, color=_one_of(name, value, COLORS))
@@ -140,7 +149,7 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
 
 
 def _from_environment(environ: Mapping[str, str]) -> GlobalOptions:
-    """Read the variables; AGENTCTL_PROJECT and AGENTCTL_ROOT are read with the project."""
+    """Read the variables; those of PROJECT, ROOT and SET are read with the project."""
     output = "json" if _truth(environ, "AGENTCTL_JSON") else "text"
     if environ.get("AGENTCTL_FORMAT"):
         output = _one_of("AGENTCTL_FORMAT", environ["AGENTCTL_FORMAT"], FORMATS)
@@ -149,6 +158,7 @@ def _from_environment(environ: Mapping[str, str]) -> GlobalOptions:
         format=output,
         color=_one_of("AGENTCTL_COLOR", environ.get("AGENTCTL_COLOR") or "auto", COLORS),
         quiet=_truth(environ, "AGENTCTL_QUIET"),
+        yes=_truth(environ, "AGENTCTL_YES"),
         verbose=int(_truth(environ, "AGENTCTL_VERBOSE")) if verbose is None else verbose,
     )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from agentctl.cli.options import GlobalOptions
+from agentctl.errors import UsageError
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _NARROW: Final = 20
@@ -76,6 +77,22 @@ class Output:
     def trouble_document(self, json: bytes) -> None:
         """Write one JSON document to stderr."""
         print(_encodable(json.decode(), self._stderr), file=self._stderr)
+
+    def confirm(self, question: str) -> bool:
+        """Ask a person on the terminal, unless `--yes` answers beforehand.
+
+        Raises:
+            UsageError: nobody can be asked.
+        """
+        if self.options.yes:
+            return True
+        if sys.stdin is None or not sys.stdin.isatty() or not self._stderr.isatty():
+            raise UsageError(
+                f"this needs a yes, and there is no terminal to ask on: {question}",
+                hint="say it beforehand: --yes",
+            )
+        print(f"{question} [y/N] ", end="", file=self._stderr, flush=True)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     @property
     def stdout(self) -> TextIO:

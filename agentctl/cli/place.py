@@ -12,8 +12,9 @@ from agentctl.project.model import Project
 
 
 def flags_of(output: Output) -> Flags:
-    """What `-C` and `--root` say."""
-    return Flags(project=output.options.project, root=output.options.root)
+    """What `-C`, `--root` and `--set` say."""
+    options = output.options
+    return Flags(project=options.project, root=options.root, settings=options.settings)
 
 
 def find_place(output: Output) -> places.Place:

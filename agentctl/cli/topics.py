@@ -104,6 +104,7 @@ _FLAGS: Final = """\
 Examples:
   agentctl -C shop inspect journal --json
   AGENTCTL_PROJECT=shop agentctl run
+  agentctl run --set agents.Bot.settings.grace=10s
 
 Global flags stand before or after the command; everything behind -- is
 the command's own. Every flag, a command's own too, can be set by an
@@ -112,11 +113,14 @@ flag wins.
 
   -C, --project DIR      the project; else found from the working folder up
   --root DIR             the folder in which agents/ lies
+  --set KEY=VALUE        a setting of kavach.toml for once, as often as you
+                         like; AGENTCTL_SET has one a line
   --json                 JSON on stdout, errors as JSON on stderr
   --format FORMAT        text, json, or jsonl (a record a line)
   --color WHEN           auto, always or never; NO_COLOR counts
   -q, --quiet            no notes on stderr, only errors
   -v, --verbose          say more; -vv shows tracebacks of agentctl's own
+  -y, --yes              answer every question beforehand
   -h, --help             help on the command
   --version              the version
 """

@@ -49,7 +49,7 @@ def find_place(flags: Flags, environ: Mapping[str, str]) -> Place:
     try:
         project = find_project(flags, environ)
     except NotFound:
-        if root is None:
+        if root is None or flags.settings:  # nothing would act on them
             raise
         return Place(_working_folder() / root, None)
     return Place(project.root, project)

@@ -147,7 +147,8 @@ def _split(by: str, text: str) -> tuple[KeyPath, str]:
         key, end = read_key(text, 0)
     except ValueError:  # an escape in quotes that TOML doesn't know
         key, end = (), 0
-    if not key or text[end : end + 1] != "=" or not text[:end].isprintable():
+    before = text[:end].rstrip()
+    if not key or text[end : end + 1] != "=" or before[-1] == "." or not before.isprintable():
         raise UsageError(f"{by}: {shown} is no KEY=VALUE", hint=_EXAMPLE)
     if len(key) > MAX_DOTS_IN_A_LINE:
         raise UsageError(f"{by}: the key has more than {MAX_DOTS_IN_A_LINE} dots", hint=_EXAMPLE)

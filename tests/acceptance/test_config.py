@@ -28,10 +28,70 @@ def test_config_show_as_json(shop: Project) -> None:
     assert document["schema"] == "agentctl.config/1"
 
 
-def test_a_local_file_is_refused_rather_than_passed_over(shop: Project) -> None:
+def test_a_local_file_goes_over_the_project_s_and_a_flag_over_both(shop: Project) -> None:
     shop.write("kavach.local.toml", "[agents.Bot.settings]\njournal = false\n")
-    shop.agentctl("invoke", "Bot", "nothing").expect_error(7, "kavach.local.toml", "yet")
+    shop.agentctl("invoke", "Bot", "nothing").expect(0)
     assert not shop.journal_path().exists()
+    setting = "agents.Bot.settings.journal=true"
+    shop.agentctl("invoke", "Bot", "nothing", "--set", setting).expect(0)
+    assert shop.journal_path().exists()
+
+
+def test_config_show_names_the_local_file_the_flag_and_the_variable(shop: Project) -> None:
+    shop.write("kavach.local.toml", "[agents.Bot.settings]\ngrace = '9s'\nmax_starts = 9\n")
+    words = ("--set", "agents.Bot.settings.grace=10s", "config", "show")
+    variable = {"AGENTCTL_SET": "agents.Bot.settings.keep=5\nagents.Bot.settings.grace=1s\n"}
+    told = shop.agentctl(*words, env=variable).expect(0)
+    lines = dict(line.split("\t", 1) for line in told.out.splitlines())
+    assert lines["agents.Bot.settings.grace"] == "10s\t--set"
+    assert lines["agents.Bot.settings.max_starts"] == "9\tkavach.local.toml:3"
+    assert lines["agents.Bot.settings.keep"] == "5\tAGENTCTL_SET"
+    assert "kavach.toml:" in lines["agents.Bot.class"]
+
+
+def test_an_error_in_the_local_file_names_it(shop: Project) -> None:
+    shop.write("kavach.local.toml", "[agents.Bot.settings]\ngrac = '9s'\n")
+    refused = shop.agentctl("run", "--until-idle")
+    refused.expect_error(7, "kavach.local.toml:2", "grac", "did you mean grace?")
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [("agents.Bot.settings.grac=1s", "grace"), ("agents.Bot", "KEY=VALUE"), ("=1", "KEY=VALUE")],
+)
+def test_a_setting_that_makes_no_sense_is_refused(shop: Project, setting: str, word: str) -> None:
+    shop.agentctl("run", "--until-idle", "--set", setting).expect_error(2, "--set", word)
+
+
+SENDER = """
+class Sender(Shop):
+    def __init__(self, host: str, port: int, key: Secret[str]) -> None:
+        print(f"[made] {host}:{port} {key}")
+        assert key.reveal() == "hunter2"
+"""
+
+
+def test_a_capability_gets_its_arguments_and_secrets_stay_unseen(shop: Project) -> None:
+    path = shop.root / "shop" / "world.py"
+    text = path.read_text(encoding="utf-8")
+    shop.write("shop/world.py", text + "\n\nfrom agentctl import Secret\n" + SENDER)
+    shop.write("secrets/key", "hunter2\n")
+    shop.write(
+        "kavach.local.toml",
+        '[agents.Bot.capabilities.payments]\nuse = "shop.world:Sender"\nlimit = 1\n'
+        'with = { host = { env = "PAY_HOST" }, port = 25, key = { file = "secrets/key" } }\n',
+    )
+    told = shop.agentctl("invoke", "Bot", "request", "7", env={"PAY_HOST": "pay.example"})
+    told.expect(0)
+    assert "[made] pay.example:25 ***" in told.err
+    shown = shop.agentctl("config", "show", env={"PAY_HOST": "pay.example"}).expect(0)
+    assert "with.host\tenv PAY_HOST\tkavach.local.toml:4\n" in shown.out
+    assert "with.key\tfile secrets/key\tkavach.local.toml:4\n" in shown.out
+    assert "pay.example" not in shown.both
+    assert "hunter2" not in told.both + shown.both
+    shop.agentctl("invoke", "Bot", "request", "7").expect_error(
+        7, "kavach.local.toml:4", "with.host", "PAY_HOST"
+    )
 
 
 def test_the_project_is_found_from_a_folder_below(shop: Project) -> None:

@@ -17,7 +17,7 @@ from agentctl.cli.topics import TOPICS
 FOLDER = Path(__file__).with_name("help")
 LATER = (
     *("invocation", "schedule", "approval", "workflow", "chaos", "compact", "backup", "doctor"),
-    *("completion", "--watch", "--trigger", "--idempotency", "--priority", "--set ", "why "),
+    *("completion", "--watch", "--trigger", "--idempotency", "--priority", "why "),
     *("agentctl status", "agentctl check", "agentctl add", "agentctl agent", "agentctl schema"),
 )
 
@@ -70,7 +70,7 @@ def test_help_names_nothing_that_is_not_built(name: str) -> None:
     text = shown(pages()[name])
     assert [word for word in LATER if word in text] == []
     every = {"-h", "--help", "--json", "--format", "--project", "--root", "--color", "--quiet"}
-    every |= {"--verbose", "--version"}
+    every |= {"--verbose", "--version", "--set", "--yes"}
     for command in table.COMMANDS:
         module = __import__(command.module, fromlist=["parse"])
         from agentctl.cli.parsing import options_of, typer_command

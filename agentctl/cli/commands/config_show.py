@@ -23,8 +23,8 @@ class Request:
 def parse() -> Request:
     """Show every setting, and where its value came from.
 
-    A line each: the key, its value, and its source: a line of kavach.toml, a class, a flag, an
-    environment variable, or the default.
+    A line each: the key, its value, and its source: a line of kavach.toml or kavach.local.toml, a
+    class, a flag, an environment variable, or the default.
     """
     return Request()
 

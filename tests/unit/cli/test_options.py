@@ -49,6 +49,12 @@ def test_a_project_is_named_in_every_usual_way(words: list[str]) -> None:
     assert rest == ["run"]
 
 
+def test_settings_add_up_wherever_they_stand() -> None:
+    options, rest = hoist(["--set", "a.b=1", "run", "--set=c=x y", "--", "--set", "d=1"], {})
+    assert options.settings == ("a.b=1", "c=x y")
+    assert rest == ["run", "--", "--set", "d=1"]
+
+
 def test_short_flags_add_up() -> None:
     options, _ = hoist(["run", "-vv", "-q"], {})
     assert (options.verbose, options.quiet) == (2, True)
@@ -56,7 +62,8 @@ def test_short_flags_add_up() -> None:
 
 @pytest.mark.parametrize("flag", ["-y", "--yes"])
 def test_who_says_yes_beforehand_is_not_refused(flag: str) -> None:
-    assert hoist(["run", flag], {}) == (GlobalOptions(), ["run"])
+    assert hoist(["run", flag], {}) == (GlobalOptions(yes=True), ["run"])
+    assert hoist(["run"], {"AGENTCTL_YES": "1"}) == (GlobalOptions(yes=True), ["run"])
 
 
 def test_a_flag_wins_over_its_variable() -> None:
@@ -73,6 +80,8 @@ def test_a_flag_wins_over_its_variable() -> None:
         (["--format", "xml"], {}, "xml"),
         (["--color"], {}, "--color"),
         (["run", "-C"], {}, "-C"),
+        (["run", "--set"], {}, "--set"),
+        ([], {"AGENTCTL_YES": "perhaps"}, "AGENTCTL_YES"),
         ([], {"AGENTCTL_COLOR": "blue"}, "AGENTCTL_COLOR"),
         ([], {"AGENTCTL_QUIET": "perhaps"}, "AGENTCTL_QUIET"),
     ],
