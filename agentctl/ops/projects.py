@@ -16,7 +16,7 @@ from agentctl.ops.changes import (
     TemplateLine,
     TemplatesDocument,
 )
-from agentctl.project import scaffold
+from agentctl.project import scaffold, templates
 from agentctl.project.explain import explain
 from agentctl.project.loading import load_class
 from agentctl.project.model import Project
@@ -48,7 +48,7 @@ def make_project(folder: Path, template: str, agent: str | None) -> tuple[NewDoc
 def list_templates() -> TemplatesDocument:
     """List the templates that there are."""
     return TemplatesDocument(
-        tuple(TemplateLine(each.name, each.about) for each in scaffold.list_templates())
+        tuple(TemplateLine(each.name, each.about) for each in templates.list_templates())
     )
 
 

@@ -14,7 +14,8 @@ import pytest
 from agentctl.errors import Conflict, DiskTrouble, NotFound, UsageError
 from agentctl.project.config import load_project
 from agentctl.project.loading import load_agent
-from agentctl.project.scaffold import create, list_templates, package_name, templates_folder
+from agentctl.project.scaffold import create, package_name
+from agentctl.project.templates import list_templates, templates_folder
 
 FILES = [
     ".gitignore",
