@@ -40,6 +40,12 @@ COMMANDS: Final = (
         "agentctl.cli.commands.new",
     ),
     Command(
+        ("add",),
+        "AGENT",
+        "add an agent to this project, from a template",
+        "agentctl.cli.commands.add",
+    ),
+    Command(
         ("run",),
         "[AGENT]...",
         "finish what was cut off, then serve until stopped",

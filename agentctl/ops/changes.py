@@ -44,6 +44,22 @@ class NewDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.new/1")
     next: tuple[str, ...]
 
 
+class AddDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.add/1"):
+    """An agent that was added; with `dry_run`, one that would be.
+
+    Attributes:
+        files: what was created, relative to `folder`.
+        appended: what was appended to `kavach.toml`.
+    """
+
+    folder: str
+    agent: str
+    files: tuple[str, ...]
+    appended: str
+    next: tuple[str, ...]
+    dry_run: bool | UnsetType = UNSET
+
+
 class TemplateLine(Struct, frozen=True):
     """One template."""
 

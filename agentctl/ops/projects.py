@@ -1,4 +1,4 @@
-"""Makes projects, lists templates, explains settings.
+"""Makes projects, adds agents, lists templates, explains settings.
 
 Never overwrites a file and never opens an agent's folder.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import UNSET
+
 from agentctl.errors import AgentctlError
 from agentctl.ops.changes import (
+    AddDocument,
     ConfigDocument,
     ConfigValue,
     NewDocument,
@@ -17,6 +20,7 @@ from agentctl.ops.changes import (
     TemplatesDocument,
 )
 from agentctl.project import scaffold, templates
+from agentctl.project.adding import plan_addition, write_addition
 from agentctl.project.explain import explain
 from agentctl.project.loading import load_class
 from agentctl.project.model import Project
@@ -43,6 +47,29 @@ def make_project(folder: Path, template: str, agent: str | None) -> tuple[NewDoc
         next=made.next_commands,
     )
     return document, made.note
+
+
+def add_agent(project: Project, agent: str, template: str, *, dry_run: bool = False) -> AddDocument:
+    """Add an agent to a project, or only tell what would be written.
+
+    Raises:
+        Conflict: the project has the agent, or a file of that name; nothing was written.
+        NotFound: there is no such template.
+        UsageError: the agent's name can't be used.
+        ProjectError: `kavach.toml` can't be appended to.
+        DiskTrouble: the folder can't be written.
+    """
+    planned = plan_addition(project, agent, template)
+    if not dry_run:
+        write_addition(planned)
+    return AddDocument(
+        folder=str(project.folder),
+        agent=agent,
+        files=tuple(path.as_posix() for path in planned.files),
+        appended=planned.tables,
+        next=planned.next_commands,
+        dry_run=True if dry_run else UNSET,
+    )
 
 
 def list_templates() -> TemplatesDocument:

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).with_name("help")
 LATER = (
     *("invocation", "schedule", "approval", "workflow", "chaos", "compact", "backup", "doctor"),
     *("completion", "--watch", "--trigger", "--idempotency", "--priority", "why "),
-    *("agentctl status", "agentctl check", "agentctl add", "agentctl agent", "agentctl schema"),
+    *("agentctl status", "agentctl check", "agentctl agent", "agentctl schema"),
 )
 
 

@@ -17,6 +17,7 @@ FIELDS = {
     "agentctl.requeue/1": "events dry_run",
     "agentctl.drop/1": "event reason",
     "agentctl.new/1": "folder package agent files next",
+    "agentctl.add/1": "folder agent files appended next dry_run",
     "agentctl.templates/1": "templates",
     "agentctl.config/1": "values",
 }
