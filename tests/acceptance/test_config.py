@@ -63,37 +63,6 @@ def test_a_setting_that_makes_no_sense_is_refused(shop: Project, setting: str, w
     shop.agentctl("run", "--until-idle", "--set", setting).expect_error(2, "--set", word)
 
 
-SENDER = """
-class Sender(Shop):
-    def __init__(self, host: str, port: int, key: Secret[str]) -> None:
-        print(f"[made] {host}:{port} {key}")
-        assert key.reveal() == "hunter2"
-"""
-
-
-def test_a_capability_gets_its_arguments_and_secrets_stay_unseen(shop: Project) -> None:
-    path = shop.root / "shop" / "world.py"
-    text = path.read_text(encoding="utf-8")
-    shop.write("shop/world.py", text + "\n\nfrom agentctl import Secret\n" + SENDER)
-    shop.write("secrets/key", "hunter2\n")
-    shop.write(
-        "kavach.local.toml",
-        '[agents.Bot.capabilities.payments]\nuse = "shop.world:Sender"\nlimit = 1\n'
-        'with = { host = { env = "PAY_HOST" }, port = 25, key = { file = "secrets/key" } }\n',
-    )
-    told = shop.agentctl("invoke", "Bot", "request", "7", env={"PAY_HOST": "pay.example"})
-    told.expect(0)
-    assert "[made] pay.example:25 ***" in told.err
-    shown = shop.agentctl("config", "show", env={"PAY_HOST": "pay.example"}).expect(0)
-    assert "with.host\tenv PAY_HOST\tkavach.local.toml:4\n" in shown.out
-    assert "with.key\tfile secrets/key\tkavach.local.toml:4\n" in shown.out
-    assert "pay.example" not in shown.both
-    assert "hunter2" not in told.both + shown.both
-    shop.agentctl("invoke", "Bot", "request", "7").expect_error(
-        7, "kavach.local.toml:4", "with.host", "PAY_HOST"
-    )
-
-
 def test_the_project_is_found_from_a_folder_below(shop: Project) -> None:
     told = shop.agentctl("invoke", "Bot", "request", "7", cwd=shop.root / "shop").expect(0)
     assert told.out == '"r7"\n'

@@ -245,11 +245,16 @@ def test_a_stop_makes_no_call_that_waits_its_turn_and_the_next_start_does(world,
     assert len([one for one in world.records() if "done" in one]) == 3
 
 
-def test_a_program_that_dies_begins_no_call_that_waits_its_turn(world, request_of):
+def test_crash_while_a_call_waits_its_turn_the_next_start_makes_it(world, request_of):
     api = Real("fatal")
     events = [request_of(Bot, "one", what) for what in ("fatal", "second")]
     world.dies(bound(api, limit=1), requests=events)
     assert api.begun == ["fatal"]
+    assert [one["call"] for one in world.records() if "call" in one] == ["1-1", "2-1"]
+    again = Real()
+    world.start(bound(again, limit=1))
+    assert again.begun == ["fatal", "second"]
+    assert [one["value"] for one in world.records() if "done" in one] == ["fatal", "second"]
 
 
 def test_a_start_does_not_wait_for_those_whose_turn_has_not_come(world, request_of):
