@@ -42,8 +42,6 @@ class Real(Api):
 
     async def _do(self, what):
         self.begun.append(what)
-        if what in self.die_at:
-            raise SimulatedDeath
         self.now += 1
         self.most = max(self.most, self.now)
         try:
@@ -53,6 +51,8 @@ class Real(Api):
                 await asyncio.sleep(0)
         finally:
             self.now -= 1
+        if what in self.die_at:
+            raise SimulatedDeath
         return what
 
     async def get(self, what: str) -> str:
@@ -247,10 +247,20 @@ def test_a_stop_makes_no_call_that_waits_its_turn_and_the_next_start_does(world,
 
 def test_crash_while_a_call_waits_its_turn_the_next_start_makes_it(world, request_of):
     api = Real("fatal")
-    events = [request_of(Bot, "one", what) for what in ("fatal", "second")]
-    world.dies(bound(api, limit=1), requests=events)
+
+    async def story(host):
+        hold(api, "fatal")
+        for what in ("fatal", "second"):
+            await host.submit(request_of(Bot, "one", what))
+        await until(api, "fatal")
+        while not any(one.get("call") == "2-1" for one in world.records()):
+            await asyncio.sleep(0.001)
+        api.gates["fatal"].set()
+        await host.idle()
+
+    with pytest.raises(SimulatedDeath):
+        program(world, bound(api, limit=1), story)
     assert api.begun == ["fatal"]
-    assert [one["call"] for one in world.records() if "call" in one] == ["1-1", "2-1"]
     again = Real()
     world.start(bound(again, limit=1))
     assert again.begun == ["fatal", "second"]
