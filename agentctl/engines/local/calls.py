@@ -11,7 +11,6 @@ import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -69,7 +68,7 @@ class CallRun(Struct, frozen=True):
     """One call about to be made.
 
     Attributes:
-        queued: entered while the call waits for its turn; a stop takes it out of the queue.
+        take_turn: waits for a slot; a stop takes the call out of the queue.
         entered: called when the code begins.
     """
 
@@ -77,7 +76,7 @@ class CallRun(Struct, frozen=True):
     method: BoundMethod
     context: CallContext
     threads: Callable[[], ThreadPoolExecutor]
-    queued: Callable[[], AbstractContextManager[None]]
+    take_turn: Callable[[Slots], Awaitable[None]]
     entered: Callable[[], None]
 
 
@@ -116,12 +115,8 @@ async def run_call(run: CallRun) -> Made:
     slots = run.method.slots
     if slots is None:
         return await _make(run)
-    if slots.is_full:
-        with run.queued():
-            await slots.take()
-    else:
-        await slots.take()
     # Crash here: the call is on record and waits its turn; the next start makes it.
+    await run.take_turn(slots)
     try:
         return await _make(run)
     finally:

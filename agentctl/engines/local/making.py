@@ -71,7 +71,7 @@ class Making:
             self._site.method(op),
             CallContext(key, self._accepted.nonce, 1, program.clock),
             program.threads,
-            lambda: program.queued(self._site.name, self._accepted.event),
+            lambda slots: program.take_turn(slots, self._site.name, self._accepted.event),
             lambda: self._entered(key, op),
         )
         name = CallName(self._site.name, key, op.method.fn, program.now_us())

@@ -13,15 +13,15 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
 from agentctl.engines.local.asking import Askers, Question
 from agentctl.engines.local.calls import CallName, Made
+from agentctl.engines.local.slots import Slots
 from agentctl.engines.local.timers import Timer, Timers
 from agentctl.engines.port import Listener
 from agentctl.times import Clock
@@ -168,22 +168,28 @@ class ProgramCore:
             self._sweep_at = max(_SWEEP_AT, 2 * len(self.tasks))
         return task
 
-    @contextmanager
-    def queued(self, agent: str, number: int) -> Iterator[None]:
-        """An event's call waits its turn; a stop, or the program's end, takes it out.
+    async def take_turn(self, slots: Slots, agent: str, number: int) -> None:
+        """Take a slot for a call of an event, once it is its turn.
 
         A start doesn't wait for it: whose turn comes when is not the event's to say.
+
+        Raises:
+            asyncio.CancelledError: a stop, or the program's end, came first.
         """
+        if not slots.is_full:
+            await slots.take()
+            return
         task = asyncio.current_task()
         assert task is not None
-        if self.stopping or self.dead is not None:
-            raise asyncio.CancelledError
         self._queued.add(task)
         self.settled(agent, number)
         try:
-            yield
+            await slots.take()
         finally:
             self._queued.discard(task)
+        if self.stopping or self.dead is not None:
+            slots.give_back()
+            raise asyncio.CancelledError
 
     def clear_queues(self) -> None:
         """Take out the calls that wait their turn: their code doesn't begin any more."""

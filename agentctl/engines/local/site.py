@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from agentctl.core.kept import Asking
 from agentctl.engines.local.asking import Question
 from agentctl.engines.local.calls import BoundMethod, CallName, Made
 from agentctl.engines.local.endings import End
+from agentctl.engines.local.slots import Slots
 from agentctl.engines.local.timers import Timers
 from agentctl.engines.port import Listener
 from agentctl.names import Address
@@ -65,8 +65,8 @@ class Program(Protocol):
         """Run a call in a task; one with a name is a capability's, which a stop waits for."""
         ...
 
-    def queued(self, agent: str, number: int) -> AbstractContextManager[None]:
-        """An event's call waits its turn; a stop, or the program's end, takes it out."""
+    async def take_turn(self, slots: Slots, agent: str, number: int) -> None:
+        """Take a slot for a call of an event, once it is its turn."""
         ...
 
     def over(self, task: asyncio.Task[Any] | None) -> None:
