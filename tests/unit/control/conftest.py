@@ -107,7 +107,7 @@ class Served:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     """An agent's folder."""
     path = tmp_path / "Bot"
     path.mkdir(mode=0o700)

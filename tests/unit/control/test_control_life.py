@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import stat
+import struct
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import msgspec
 import pytest
 
 from agentctl.engines.local.control.client import is_served
+from agentctl.engines.local.control.credentials import peer_uid
 from agentctl.engines.local.control.server import ControlServer, _room
 from agentctl.errors import DiskTrouble
 
@@ -101,16 +103,42 @@ def test_a_socket_that_somebody_removed_is_bound_anew(serve, folder):
     serve(scene, look_s=0.05)
 
 
-def test_a_socket_that_cant_be_bound_anew_is_tried_again(serve, folder):
+def test_a_socket_that_cant_be_bound_anew_is_tried_again(serve, folder, monkeypatch):
+    from agentctl.engines.local.control import server
+
+    tries = []
+
+    def none_yet(place):
+        tries.append(place)
+        if len(tries) < 3:
+            raise DiskTrouble("not yet")
+
     async def scene(served):
-        os.rename(folder, f"{folder}.moved")
-        await asyncio.sleep(0.1)
-        os.rename(f"{folder}.moved", folder)
+        monkeypatch.setattr(server, "prepare", none_yet)
         os.unlink(f"{folder}/control")
         await served.until(lambda: os.path.exists(f"{folder}/control"))
         assert is_served(folder)
+        assert len(tries) == 3
 
-    serve(scene, look_s=0.03)
+    serve(scene, look_s=0.02)
+
+
+@pytest.mark.parametrize("there", ["nothing", "another folder", "another socket"])
+def test_what_isnt_its_own_place_any_more_is_left_alone(serve, folder, there):
+    other = socket.socket(socket.AF_UNIX)
+
+    async def scene(served):
+        os.rename(folder, f"{folder}.moved")
+        if there != "nothing":
+            os.mkdir(folder)
+        if there == "another socket":
+            other.bind(f"{folder}/control")
+        before = os.listdir(folder) if there != "nothing" else None
+        await asyncio.sleep(0.1)
+        assert not os.path.exists(folder) if before is None else os.listdir(folder) == before
+
+    serve(scene, look_s=0.02)
+    other.close()
 
 
 def test_closing_leaves_somebody_elses_socket(serve, folder):
@@ -158,10 +186,11 @@ def test_closing_isnt_held_up_by_who_doesnt_read_or_doesnt_stop(serve):
     stubborn = asyncio.Event()
 
     async def ignore(params):
-        try:
-            await stubborn.wait()
-        except asyncio.CancelledError:
-            await stubborn.wait()
+        while not stubborn.is_set():
+            try:
+                await stubborn.wait()
+            except asyncio.CancelledError:
+                continue
 
     async def large(params):
         return "x" * 4_000_000
@@ -177,8 +206,29 @@ def test_closing_isnt_held_up_by_who_doesnt_read_or_doesnt_stop(serve):
             assert time.monotonic() - began_s < 1
             assert served.connections == 0
             stubborn.set()
+            await asyncio.sleep(0.01)  # an answer that comes too late harms nobody
 
     serve(scene, methods={"ignore": ignore, "large": large})
+
+
+def test_what_is_asked_while_closing_isnt_begun(serve):
+    begun = []
+
+    async def begin(params):
+        begun.append(1)
+
+    async def scene(served):
+        async with served.peers() as peer:
+            await peer.send(asked("wait") + b"\n")
+            await served.until(lambda: served.waiting == 1)
+            closing = asyncio.ensure_future(served.server.close())
+            await asyncio.sleep(0.01)
+            await peer.send(asked("begin") + b"\n")
+            await closing
+            assert await peer.is_closed()
+            assert begun == []
+
+    serve(scene, methods={"begin": begin})
 
 
 def test_closing_at_once_after_a_peer_came(serve, folder):
@@ -286,3 +336,13 @@ def test_a_peer_whose_user_cant_be_told_is_not_let_in(serve):
             assert await peer.is_closed()
 
     serve(scene, uid_of=gone)
+
+
+def test_a_mac_tells_the_user_in_its_own_way(monkeypatch):
+    class Mac:
+        def getsockopt(self, level, name, size):
+            assert (level, name) == (0, 1)
+            return struct.pack("=IIh2x16I", 0, 501, 1, *range(16))[:size]
+
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert peer_uid(Mac()) == 501

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentctl.engines.local.control.connection import Budget
-from agentctl.engines.local.control.messages import Lines, Refusal, read_request
 
 MIB = 1024 * 1024
 
@@ -119,56 +118,6 @@ def test_sixteen_mib_fit_and_come_in_any_pieces(serve):
     serve(scene)
 
 
-@given(data=st.lists(st.binary(max_size=60), max_size=8))
-def test_lines_are_the_same_however_they_are_cut(data):
-    stream = b"\n".join(data) + b"\n"
-    for size in (1, 2, 7, len(stream)):
-        lines = Lines(10_000)
-        got = [
-            line
-            for at in range(0, len(stream), size)
-            for line in lines.feed(stream[at : at + size])
-        ]
-        assert got == stream[:-1].split(b"\n")
-        assert lines.unfinished == 0
-
-
-@pytest.mark.parametrize("size", [1, 4, 11])
-def test_a_line_may_have_its_length_and_no_byte_more(size):
-    lines = Lines(10)
-    assert list(lines.feed(b"x" * 10 + b"\n")) == [b"x" * 10]
-
-    def feed_eleven():
-        for at in range(0, 11, size):
-            list(lines.feed((b"x" * 11)[at : at + size]))
-
-    with pytest.raises(Refusal, match="longer than 10 bytes"):
-        feed_eleven()
-
-
-def test_each_byte_is_looked_at_once():
-    class Counted(bytes):
-        looked = 0
-
-        def find(self, sub, begin=0):
-            Counted.looked += len(self) - begin
-            return super().find(sub, begin)
-
-    lines = Lines(10**9)
-    for _ in range(1000):
-        list(lines.feed(Counted(b"x" * 100)))
-    assert Counted.looked == 100_000
-
-
-@given(line=st.binary(max_size=80) | st.text(max_size=80).map(str.encode))
-def test_any_bytes_are_a_request_or_refused(line):
-    try:
-        told = read_request(line).jsonrpc
-    except Refusal as refusal:
-        told = refusal.failure.code
-    assert told in ("2.0", -32700, -32600)
-
-
 @settings(
     max_examples=60,
     deadline=None,
@@ -272,6 +221,35 @@ def test_what_all_peers_hold_together_is_bounded(serve, limits):
             assert (await fourth.ask(asked("echo")))["id"] == 1  # a small one always fits
 
     serve(scene, limits=limits(held=2 * MIB))
+
+
+def test_answers_that_nobody_reads_are_bounded_too(serve, limits):
+    async def large(params):
+        return "x" * 3_000_000
+
+    async def scene(served):
+        async with served.peers(2) as (deaf, other):
+            deaf.writer.transport.pause_reading()
+            for _ in range(3):
+                await deaf.send(asked("large") + b"\n")
+            await served.until(lambda: served.connections == 1)
+            assert (await other.ask(asked("large")))["result"] == "x" * 3_000_000
+
+    serve(scene, methods={"large": large}, limits=limits(held=8 * MIB))
+
+
+def test_a_fault_of_our_own_ends_one_connection_and_is_logged(serve, caplog, monkeypatch):
+    from agentctl.engines.local.control import connection
+
+    async def scene(served):
+        async with served.peers(2) as (one, other):
+            with monkeypatch.context() as patched:
+                patched.setattr(connection, "read_request", lambda line: 1 // 0)
+                assert await one.ask(asked("echo")) is None
+            assert (await other.ask(asked("echo")))["id"] == 1
+
+    serve(scene)
+    assert "the control socket dropped a peer" in caplog.text
 
 
 def test_a_budget_gives_each_a_little_and_all_no_more_than_there_is():

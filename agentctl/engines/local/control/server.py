@@ -78,6 +78,7 @@ class ControlServer:
         assert self._bound is None, "served already"
         self._loop = asyncio.get_running_loop()
         self._begin(_Bound(place_of(self._folder)))
+        self._held = self._folder_inode()
         self._looking = self._loop.call_later(self._look_s, self._look_after)
         _serving.add(self)
 
@@ -188,9 +189,8 @@ class ControlServer:
 
     def _look_after(self) -> None:
         """Bind the socket anew where somebody removed it (a cleaner of temporary folders)."""
-        assert self._bound is not None
         self._looking = self._loop.call_later(self._look_s, self._look_after)
-        if self._bound.in_place():
+        if not self._is_gone():
             return
         try:
             bound = _Bound(place_of(self._folder))
@@ -200,6 +200,21 @@ class ControlServer:
         log.info("the control socket was gone from its place; it is there again")
         self._stop_accepting()
         self._begin(bound)
+
+    def _folder_inode(self) -> tuple[int, int]:
+        return _inode(Path(self._folder).resolve())
+
+    def _is_gone(self) -> bool:
+        """Whether nothing stands there, in the folder that this program holds.
+
+        Where the folder was moved away, another one of its name is somebody else's.
+        """
+        assert self._bound is not None
+        try:
+            same = self._folder_inode() == self._held
+            return same and not os.path.lexists(self._bound.path)
+        except OSError:
+            return False
 
     def close_in_child(self) -> None:
         """Let go of every socket in a forked child; the files are its parent's."""
@@ -220,15 +235,16 @@ class _Bound:
         """
         prepare(place)
         self._place = place
+        self.path = place.path
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._bind()
         except OSError as error:
             self.sock.close()
-            raise disk_trouble("can't be bound as a control socket", place.path, error) from error
+            raise disk_trouble("can't be bound as a control socket", self.path, error) from error
 
     def _bind(self) -> None:
-        path = Path(self._place.path)
+        path = Path(self.path)
         with suppress(FileNotFoundError):
             if stat.S_ISSOCK(path.lstat().st_mode):
                 path.unlink()
@@ -243,7 +259,7 @@ class _Bound:
     def in_place(self) -> bool:
         """Whether the name still leads to this socket."""
         try:
-            return _inode(Path(self._place.path)) == self._inode
+            return _inode(Path(self.path)) == self._inode
         except OSError:
             return False
 
@@ -251,7 +267,7 @@ class _Bound:
         """Remove the name; somebody else's socket of that name stays."""
         if self.in_place():
             with suppress(OSError):
-                Path(self._place.path).unlink()
+                Path(self.path).unlink()
 
 
 def _inode(path: Path) -> tuple[int, int]:

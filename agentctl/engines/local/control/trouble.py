@@ -78,9 +78,10 @@ def _plain(text: str) -> str:
 def error_of(failure: Failure) -> AgentctlError:
     """Build the error that an answer bears."""
     if failure.code != FAILED or failure.data is None:
+        older = failure.code in (NO_METHOD, BAD_PARAMS, NOT_A_REQUEST)
         return AgentctlError(
             f"the program that holds the folder couldn't do it: {failure.message}",
-            hint="it may run another version of agentctl; restart it",
+            hint="it may run another version of agentctl; restart it" if older else None,
         )
     kind = _known(failure.data.kind) or AgentctlError
     made = _buildable(kind)(failure.message, hint=failure.data.hint)
