@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from agentctl.engines.changes import Accepted, Answer, Change, Invoked
-from agentctl.engines.views import Inside
+from agentctl.engines.views import (
+    AgentView,
+    CountView,
+    HolderView,
+    Inside,
+    InstanceView,
+    LockView,
+)
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
 
@@ -306,6 +313,38 @@ class Desk(Protocol):
 
     def states(self, agent: str) -> Mapping[Address, bytes]:
         """Read each instance's committed state, as JSON."""
+        ...
+
+    def look(self, agent: str, *, ended: bool = False) -> AgentView:
+        """Look at an agent's events one by one; with `ended` also at what is kept of those over.
+
+        Raises:
+            FormatTooNew: a later version wrote the journal.
+        """
+        ...
+
+    def count(self, agent: str) -> CountView:
+        """Count where an agent's events stand.
+
+        Raises:
+            FormatTooNew: a later version wrote the journal.
+        """
+        ...
+
+    def instances(self, agent: str) -> Sequence[InstanceView]:
+        """Read what is kept of each instance, sorted.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of any can't be trusted.
+        """
+        ...
+
+    def holder(self, agent: str) -> HolderView | None:
+        """Tell which program holds an agent's folder."""
+        ...
+
+    def lock(self, agent: str) -> LockView:
+        """Read the lock's note, and whether a program holds the lock; doesn't take it."""
         ...
 
     def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:

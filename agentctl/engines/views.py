@@ -7,6 +7,7 @@ are those of R8: without a holder an event that executed counts as queued.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -48,6 +49,20 @@ class CallView(Struct, frozen=True):
     until_us: int | None = None
 
 
+class LockView(Struct, frozen=True):
+    """The lock of an agent's folder.
+
+    Attributes:
+        note: what its last holder wrote into it; None where nothing stands there.
+        held: a program holds it just now; else the note is what a killed one left.
+    """
+
+    agent: str
+    path: str
+    note: HolderView | None
+    held: bool
+
+
 class EventView(Struct, frozen=True):
     """One event as its records tell it.
 
@@ -81,13 +96,27 @@ class EventView(Struct, frozen=True):
     calls: Sequence[CallView] = ()
 
 
+class KeyView(Struct, frozen=True):
+    """An idempotency key that is remembered, and what became of its event."""
+
+    key: str
+    event: Address
+    state: State
+
+
 class InstanceView(Struct, frozen=True):
-    """One instance: what is kept of it."""
+    """One instance: what is kept of it.
+
+    Attributes:
+        state: as JSON; None if none was committed.
+    """
 
     instance: Address
     state_bytes: int
     open: int
     next_due_us: int | None = None
+    state: bytes | None = None
+    keys: Sequence[KeyView] = ()
 
 
 class AgentView(Struct, frozen=True):
@@ -135,3 +164,28 @@ class Inside(Struct, frozen=True):
     executing: Sequence[int]
     calls: Sequence[RunningCall]
     warnings: Sequence[tuple[int, str]]
+
+
+class CountView(Struct, frozen=True):
+    """How an agent stands, without its events one by one; quick also where there are many.
+
+    Attributes:
+        counts: open events by state.
+        next_due_us: when the next of them goes on by itself.
+        late_us: how long the one that is most overdue has been due; 0 if none is.
+        long: the open events with more than `MANY_RECORDS` records.
+    """
+
+    agent: str
+    holder: HolderView | None
+    counts: Mapping[State, int]
+    set_aside: int
+    next_due_us: int | None
+    late_us: int
+    journal_bytes: int
+    long: Sequence[Address] = ()
+    damaged: tuple[int, str] | None = None
+
+
+MANY_RECORDS: Final = 10_000
+"""From there on an event's replay takes noticeably long (R23)."""

@@ -122,9 +122,7 @@ def delete(desk: Desk, instance: Address, *, dry_run: bool, by: str) -> DeleteDo
             f"{instance} is an event, and an instance is deleted",
             hint=f"cancel the event: agentctl invocation cancel {instance}",
         )
-    request = DeleteRequest(
-        instance.agent, new_id(), instance.identity, dry_run=dry_run, by=by
-    )
+    request = DeleteRequest(instance.agent, new_id(), instance.identity, dry_run=dry_run, by=by)
     answer = desk.carry_out(request)
     assert isinstance(answer, Deleted)
     return DeleteDocument(

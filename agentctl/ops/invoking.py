@@ -92,9 +92,7 @@ def trigger(desk: Desk, project: Project, request: InvokeRequest, *, wait_s: flo
         invoked = holder.invoke(request)
         if isinstance(invoked.result, Raw):
             return Outcome("read", result=bytes(invoked.result), beside=True)
-        return Outcome(
-            "accepted", _event(invoked.event), joined=invoked.joined, beside=True
-        )
+        return Outcome("accepted", _event(invoked.event), joined=invoked.joined, beside=True)
 
     return desk.invoke(request.agent, alone, beside, wait_s)
 

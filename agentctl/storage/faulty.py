@@ -170,6 +170,11 @@ class FaultyDisk:
             self._change(f"create {path}")
         return self.disk.try_lock(path)
 
+    def is_locked(self, path: str) -> bool | None:
+        """Whether a program holds the lock on a file."""
+        self._alive()
+        return self.disk.is_locked(path)
+
     def _alive(self) -> None:
         if self.dead:
             raise SimulatedDeath

@@ -241,6 +241,10 @@ class MemoryDisk:
         self._locked.add(path)
         return _MemoryLock(self._locked, path)
 
+    def is_locked(self, path: str) -> bool | None:
+        """Whether the lock on a file is held."""
+        return path in self._locked
+
     def read_file(self, path: str) -> bytes:
         """A file's content as programs see it; for tests to look at.
 

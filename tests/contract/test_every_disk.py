@@ -90,10 +90,13 @@ def test_they_refuse_the_same_things_in_the_same_way(place, number, do):
 def test_one_lock_at_a_time(place):
     disk, root = place
     path = f"{root}/lock"
+    assert not disk.is_locked(path)
     held = disk.try_lock(path)
     assert disk.try_lock(path) is None
+    assert disk.is_locked(path) in (True, None)  # a system may not list its locks
     held.release()
     held.release()
+    assert not disk.is_locked(path)
     disk.try_lock(path).release()
 
 

@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from agentctl.core.set_aside import SetAsideEvent
     from agentctl.engines.changes import Accepted, Answer, Change
     from agentctl.engines.local.door import Door
+    from agentctl.engines.local.looking import Looking
+    from agentctl.engines.views import (
+        AgentView,
+        CountView,
+        HolderView,
+        InstanceView,
+        LockView,
+    )
     from agentctl.record_moves import AsideRecord
     from agentctl.sdk.agent import Agent
 
@@ -112,6 +120,52 @@ class FilesDesk:
             # What stands behind the damage may be whole, and yet not follow from what was lost.
             raise _damaged(agent, path, *read.damaged)
         return recovery.fold(agent, path, Scan(read.lines, None, exists=read.exists, end=0))
+
+    # -- looking, as `Looking` and `counting` do
+
+    def look(self, agent: str, *, ended: bool = False) -> AgentView:
+        """Look at an agent's events one by one; with `ended` also at what is kept of those over.
+
+        Raises:
+            FormatTooNew: a later version wrote the journal.
+        """
+        return self._looking().look(agent, ended=ended)
+
+    def count(self, agent: str) -> CountView:
+        """Count where an agent's events stand.
+
+        Raises:
+            FormatTooNew: a later version wrote the journal.
+        """
+        from agentctl.engines.local import counting
+
+        folder = agent_folder(self._root, agent)
+        return counting.count(agent, folder, self._disk, now_us=self._clock.now_us())
+
+    def instances(self, agent: str) -> Sequence[InstanceView]:
+        """Read what is kept of each instance, sorted.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of any can't be trusted.
+        """
+        return self._looking().instances(agent)
+
+    def holder(self, agent: str) -> HolderView | None:
+        """Tell which program holds an agent's folder."""
+        from agentctl.engines.local import counting
+
+        return counting.holder(agent_folder(self._root, agent), self._disk)
+
+    def lock(self, agent: str) -> LockView:
+        """Read the lock's note, and whether a program holds the lock; doesn't take it."""
+        from agentctl.engines.local import counting
+
+        return counting.lock(agent, agent_folder(self._root, agent), self._disk)
+
+    def _looking(self) -> Looking:
+        from agentctl.engines.local.looking import Looking
+
+        return Looking(self._root, self._clock, self._disk)
 
     # -- changing
 

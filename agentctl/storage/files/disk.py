@@ -108,6 +108,10 @@ class Disk(Protocol):
         """Take the operating system's lock on a file, making it; None if somebody holds it."""
         ...
 
+    def is_locked(self, path: str) -> bool | None:
+        """Whether a program holds the lock on a file, without trying it; None: nobody can say."""
+        ...
+
 
 class SystemDisk:
     """The machine's file system."""
@@ -221,6 +225,22 @@ class SystemDisk:
             return None
         return lock
 
+    def is_locked(self, path: str) -> bool | None:
+        """Whether a program holds the lock on a file, as Linux lists it; None elsewhere."""
+        try:
+            with open(_LOCKS, "rb") as file:  # noqa: PTH123 - pathlib is slow to load
+                listed = file.read()
+        except OSError:
+            return None
+        try:
+            info = os.stat(path)  # noqa: PTH116 - as above
+        except FileNotFoundError:
+            return False
+        where = b"%02x:%02x:%d" % (os.major(info.st_dev), os.minor(info.st_dev), info.st_ino)
+        return any(where in line.split() for line in listed.splitlines())
+
+
+_LOCKS: Final = "/proc/locks"
 
 _HINTS: Final = {
     errno.ENOSPC: "free some space there and start again; nothing acknowledged is lost",

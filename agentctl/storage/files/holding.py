@@ -1,10 +1,15 @@
-"""What a program writes into the lock that it holds."""
+"""Who holds a folder: what a program writes into its lock, and what a reader makes of it.
+
+A note outlives a program that was killed, so it counts only with a proof that its writer lives.
+Never takes the lock: a reader that did could keep a program from starting.
+"""
 
 from __future__ import annotations
 
 import os
-import socket
 
+from agentctl.storage.files.disk import Disk
+from agentctl.storage.files.lock import NAME, read_note
 from agentctl.storage.port import Holder
 from agentctl.times import Clock, to_rfc3339
 
@@ -17,5 +22,43 @@ def this_program(command: str, clock: Clock, control: str = "") -> Holder:
         clock: says since when.
         control: the control socket's full path, where it doesn't lie in the folder.
     """
-    since = to_rfc3339(clock.now_us())
-    return Holder(os.getpid(), socket.gethostname(), command, since, control)
+    return Holder(os.getpid(), _host(), command, to_rfc3339(clock.now_us()), control)
+
+
+def read_lock(folder: str, disk: Disk) -> tuple[Holder | None, bool]:
+    """Read a lock's note, and whether a program holds the lock just now.
+
+    Where the system doesn't list its locks, it is held if the process in the note lives.
+    """
+    path = f"{folder}/{NAME}"
+    note = read_note(disk, path)
+    held = disk.is_locked(path)
+    if held is None:
+        held = note.host == _host() and _lives(note.pid)
+    return (note if note.pid else None), held
+
+
+def holder_of(folder: str, disk: Disk) -> Holder | None:
+    """Tell who holds a folder; of one whose note isn't written yet, only that there is one."""
+    note, held = read_lock(folder, disk)
+    if not held:
+        return None
+    return note or Holder(pid=0, host="", command="", since="")
+
+
+def _lives(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True  # another user's
+    return True
+
+
+def _host() -> str:
+    import socket  # most readers need no name, and it takes a while to load
+
+    return socket.gethostname()

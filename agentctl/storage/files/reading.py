@@ -246,6 +246,27 @@ class ReadJournal:
         return self._verdict.file is not None
 
     @property
+    def size(self) -> int:
+        """The file's length in bytes when it was read."""
+        return 0 if self._verdict.file is None else self._verdict.file.size
+
+    @property
+    def trusted(self) -> Iterable[Line]:
+        """The records before the first bad line."""
+        return self._verdict.lines
+
+    def trusted_texts(self) -> Iterator[bytes]:
+        """The lines before the first bad one as they stand there, frame and all; quickest."""
+        file = self._verdict.file
+        if file is None:
+            return
+        try:
+            for _, texts in file.chunks(0, self._verdict.end):
+                yield from texts
+        except OSError as error:
+            raise disk_trouble("can't be read", self._path, error) from error
+
+    @property
     def lines(self) -> Iterable[Line]:
         """Every readable record; behind damage, those that are whole by themselves."""
         return self._verdict.lines if self.damaged is None else list(self.walk())

@@ -1,0 +1,92 @@
+"""Where an event stands, in the words of R8, as its records tell it.
+
+One table for everybody who shows an event. Whether a program holds the folder and what time it is
+come in from outside: without a program nothing runs, and a due time comes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from agentctl.core.lifecycle import Phase
+
+if TYPE_CHECKING:  # counting needs neither, and they take a while to load
+    from agentctl.core.event_history import EventHistory
+    from agentctl.records import CallRecord
+
+OpenWord: TypeAlias = Literal["scheduled", "queued", "running", "sleeping", "waiting", "stuck"]
+
+TIMER: Final = "timer"
+WAITS: Final = frozenset(["ask"])
+"""Calls by which an event waits for somebody else's answer."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What an event that parked waits for.
+
+    Attributes:
+        answers: it waits for somebody.
+        calls: a call of it is open that a graceful stop cut off.
+        until_us: the end of its first timer; None if no timer is set.
+    """
+
+    answers: bool = False
+    calls: bool = False
+    until_us: int | None = None
+
+
+def pending_of(open_calls: Iterable[tuple[str, int | None]]) -> Pending:
+    """Sum up calls without an outcome, each as what was called and until when."""
+    answers = calls = False
+    until_us: int | None = None
+    for fn, end_us in open_calls:
+        if fn == TIMER:
+            until_us = end_us if until_us is None or end_us is None else min(until_us, end_us)
+        elif fn in WAITS:
+            answers = True
+        else:
+            calls = True
+    return Pending(answers, calls, until_us)
+
+
+def open_calls(event: EventHistory) -> Iterator[CallRecord]:
+    """An event's calls that have no outcome yet, in the order in which they were made."""
+    return (call for path, call in event.calls.items() if path not in event.ended)
+
+
+def state_of(event: EventHistory, *, held: bool, now_us: int) -> OpenWord:
+    """Say where an open event stands; `held`: a program holds its agent's folder."""
+    pending = Pending()
+    if event.phase is Phase.PARKED:
+        pending = pending_of((call.fn, call.until) for call in open_calls(event))
+    return word_of(event.phase, event.accepted.due, pending, held=held, now_us=now_us)
+
+
+def word_of(
+    phase: Phase, due_us: int | None, pending: Pending, *, held: bool, now_us: int
+) -> OpenWord:
+    """Say where an open event stands, from what is known of it.
+
+    | phase     | and                                             | word      |
+    |-----------|-------------------------------------------------|-----------|
+    | queued    | its due time is still to come                   | scheduled |
+    | queued    | else                                            | queued    |
+    | executing | a program holds the folder                      | running   |
+    | executing | none does: the next start takes it up           | queued    |
+    | parked    | it waits for somebody's answer                  | waiting   |
+    | parked    | a stop cut a call of it off, or nothing is open | queued    |
+    | parked    | only timers are open                            | sleeping  |
+    | stuck     |                                                 | stuck     |
+    """
+    if phase is Phase.QUEUED:
+        return "scheduled" if due_us is not None and due_us > now_us else "queued"
+    if phase is Phase.EXECUTING:
+        return "running" if held else "queued"
+    if phase is Phase.STUCK:
+        return "stuck"
+    if pending.answers:
+        return "waiting"
+    return "queued" if pending.calls or pending.until_us is None else "sleeping"

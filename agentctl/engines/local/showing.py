@@ -1,0 +1,174 @@
+"""Events as a reader sees them: from what a journal's fold keeps to `EventView`.
+
+Pure: a history and a moment in, views out. Never reads, and never decides in which state an event
+is; `core.states` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Raw, structs
+
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory
+from agentctl.core.set_aside import SetAsideEvent
+from agentctl.core.states import WAITS, open_calls, pending_of, state_of
+from agentctl.engines.changes import State
+from agentctl.engines.views import CallView, EventView
+from agentctl.names import Address, format_call_key, format_instance
+from agentctl.record_moves import AsideRecord
+from agentctl.records import (
+    CallRecord,
+    DoneRecord,
+    ErrorRecord,
+    FailedRecord,
+    OkRecord,
+    OutcomeRecord,
+)
+
+_HOLDS = frozenset({State.RUNNING, State.SLEEPING, State.WAITING})
+
+
+@dataclass(frozen=True)
+class AsOf:
+    """Whose events are shown, and as of when.
+
+    Attributes:
+        held: a program holds the agent's folder.
+    """
+
+    agent: str
+    held: bool
+    now_us: int
+
+    def open_event(self, event: EventHistory) -> EventView:
+        """Show an event that hasn't ended."""
+        state = State(state_of(event, held=self.held, now_us=self.now_us))
+        if state is State.STUCK and event.bug is not None:
+            return self._event(event, state, text=event.bug.text, line=event.bug.line)
+        if state is State.SCHEDULED:
+            return self._event(event, state, next_us=event.accepted.due)
+        if state is State.SLEEPING:
+            pending = pending_of((call.fn, call.until) for call in open_calls(event))
+            return self._event(event, state, next_us=pending.until_us)
+        if state is State.WAITING:
+            return self._event(event, state, waits_for=_awaited(event))
+        return self._event(event, state)
+
+    def _event(self, event: EventHistory, state: State, **more: Any) -> EventView:
+        accepted = event.accepted
+        return EventView(
+            Address(self.agent, accepted.of, accepted.event),
+            accepted.handler,
+            state,
+            bytes(accepted.args),
+            bytes(accepted.kwargs) if isinstance(accepted.kwargs, Raw) else None,
+            key=accepted.key,
+            accepted_us=accepted.at,
+            started_us=event.started_us,
+            starts=event.starts,
+            from_=accepted.from_,
+            records=len(event.bodies),
+            calls=self._calls(event) if event.calls else (),
+            **more,
+        )
+
+    def _calls(self, event: EventHistory) -> Sequence[CallView]:
+        outcomes = dict(event.deliveries)
+        instance = format_instance(self.agent, event.accepted.of)
+        return [
+            _call(
+                format_call_key(instance, event.number, path),
+                call,
+                outcomes.get(path),
+                dropped=path in event.dropped,
+            )
+            for path, call in event.calls.items()
+        ]
+
+    def ended_events(self, history: JournalHistory) -> Iterator[EventView]:
+        """Show what is kept of events that are over, by number."""
+        kept: Mapping[int, Any] = getattr(getattr(history, "kept", None), "events", {})
+        remembered = {one.outcome: one for one in history.outcomes.values()}
+        for number in sorted({*kept, *remembered} - history.open.keys() - history.asides.keys()):
+            if number in kept:
+                yield self._ended_event(kept[number])
+            else:
+                yield self._remembered(remembered[number])
+
+    def _ended_event(self, event: Any) -> EventView:
+        end = event.end
+        if isinstance(end, DoneRecord):
+            said: dict[str, Any] = {"value": bytes(end.value)}
+            state = State.COMPLETED
+        elif isinstance(end, FailedRecord):
+            said, state = {"type": end.type, "text": end.text}, State.FAILED
+        else:
+            said, state = {"text": end.reason}, State.CANCELLED
+        return self._event(event, state, ended_us=end.at, **said)
+
+    def _remembered(self, outcome: OutcomeRecord) -> EventView:
+        return EventView(
+            Address(self.agent, outcome.of, outcome.outcome),
+            outcome.handler,
+            State(outcome.status),
+            key=outcome.key,
+            ended_us=outcome.at,
+            type=outcome.type,
+            text=outcome.text or "",
+            value=bytes(outcome.value) if isinstance(outcome.value, Raw) else None,
+        )
+
+    def aside_event(self, aside: AsideRecord, lying: SetAsideEvent | None) -> EventView:
+        """Show an event that is set aside; `lying` are its lines, where they can be read."""
+        return EventView(
+            Address(self.agent, aside.of, aside.aside),
+            aside.handler,
+            State.SET_ASIDE,
+            b"[]" if lying is None else bytes(lying.args),
+            None if lying is None or lying.kwargs is None else bytes(lying.kwargs),
+            key=aside.key,
+            accepted_us=aside.accepted,
+            started_us=aside.started or None,
+            ended_us=aside.at,
+            starts=aside.starts,
+            from_=aside.from_,
+            records=0 if lying is None else len(lying.lines),
+        )
+
+
+def with_holders(events: Sequence[EventView]) -> Sequence[EventView]:
+    """Say of each queued event which one holds its instance, if one does."""
+    holders: dict[tuple[str, ...], Address] = {}
+    for one in events:
+        if one.state in _HOLDS:
+            holders.setdefault(one.event.identity, one.event)
+    return [
+        structs.replace(one, waits_for=str(holders[one.event.identity]))
+        if one.state is State.QUEUED and one.event.identity in holders
+        else one
+        for one in events
+    ]
+
+
+def _awaited(event: EventHistory) -> str | None:
+    """Whose answer an event waits for."""
+    for call in open_calls(event):
+        if call.fn in WAITS:
+            return getattr(call, "to", None) or call.fn
+    return None
+
+
+def _call(key: str, call: CallRecord, outcome: Any, *, dropped: bool) -> CallView:
+    args = bytes(call.args) if isinstance(call.args, Raw) else None
+    if isinstance(outcome, OkRecord):
+        state, said = "ok", bytes(outcome.value).decode()
+    elif isinstance(outcome, ErrorRecord):
+        state, said = "error", f"{outcome.type}: {outcome.text}" if outcome.text else outcome.type
+    else:
+        state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None
+    ended_us = None if outcome is None else outcome.at
+    return CallView(key, call.fn, state, args, said, call.at, ended_us, call.until)

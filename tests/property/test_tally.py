@@ -1,0 +1,156 @@
+"""Counting where events stand says the same as reading all that they did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentctl.core.history import JournalHistory
+from agentctl.core.lifecycle import Phase
+from agentctl.core.states import open_calls, pending_of, state_of
+from agentctl.core.tally import Tally
+from agentctl.errors import FormatTooNew
+from agentctl.records import decode_kind
+from agentctl.storage.files import frame
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "journals"
+HEADER = b'{"journal":1,"agent":"Bot","id":"ab","next":1}'
+NOW_US = 100
+
+# What may be written about event {e}; most of it makes no sense at most places, and is then
+# refused by both.
+LINES = (
+    b'{"event":%d,"handler":"request","args":[7],"at":1}',
+    b'{"event":%d,"handler":"request","args":["\\"due\\":5"],"of":["eu"],"at":1}',
+    b'{"event":%d,"handler":"request","args":[7],"due":50,"at":1}',
+    b'{"event":%d,"handler":"request","args":[7],"due":500,"at":1}',
+    b'{"start":%d,"at":2}',
+    b'{"again":%d,"at":2}',
+    b'{"call":"%d-1","fn":"Shop.pay","args":["\\"fn\\":\\"timer\\""],"at":3}',
+    b'{"call":"%d-2","fn":"timer","until":700,"at":3}',
+    b'{"call":"%d-1.1","fn":"timer","until":70,"at":3}',
+    b'{"call":"%d-3","fn":"ask","at":3}',
+    b'{"ok":"%d-1","value":3,"at":4}',
+    b'{"error":"%d-1","type":"shop.Declined","at":4}',
+    b'{"fired":"%d-2","at":4}',
+    b'{"fired":"%d-1.1","at":4}',
+    b'{"ok":"%d-3","at":4}',
+    b'{"dropped":"%d-2"}',
+    b'{"parked":%d}',
+    b'{"bug":%d,"text":"KeyError","at":5}',
+    b'{"done":%d,"value":3,"at":6}',
+    b'{"failed":%d,"type":"shop.Declined","at":6}',
+    b'{"aside":%d,"handler":"request","starts":3,"nonce":"ab","at":6}',
+    b'{"requeued":%d,"at":7}',
+    b'{"drop":%d,"reason":"no","at":7}',
+)
+OTHERS = (
+    b'{"state":{"count":1},"of":["eu"]}',
+    b'{"outcome":1,"handler":"request","key":"k","status":"completed","at":1}',
+    b'{"requeued":1,"fresh":2,"at":7}',
+    b'{"stopping":1,"at":8}',
+    b'{"stop":1,"at":8}',
+    b'{"unheard_of":1}',
+)
+
+
+def told(history: JournalHistory, *, held: bool) -> tuple[Counter, list[int], list[int]]:
+    """What a tally must say, from the whole history."""
+    events = history.open.values()
+    words = Counter(state_of(event, held=held, now_us=NOW_US) for event in events)
+    times = []
+    for event in events:
+        if event.phase is Phase.QUEUED and event.accepted.due is not None:
+            times.append(event.accepted.due)
+        if event.phase is Phase.PARKED:
+            until = pending_of((call.fn, call.until) for call in open_calls(event)).until_us
+            times += [] if until is None else [until]
+    return words, sorted(times), sorted(e.number for e in events if len(e.bodies) > 3)
+
+
+def same(tally: Tally, history: JournalHistory) -> None:
+    for held in (True, False):
+        words, times, long = told(history, held=held)
+        assert tally.words(held=held, now_us=NOW_US) == words
+        assert sorted(tally.times()) == times
+        assert sorted(number for _, number in tally.longer_than(3)) == long
+    assert tally.asides == set(history.asides)
+    assert tally.records == history.records
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.rglob("*.journal")), ids=lambda path: path.name)
+def test_every_beginning_of_every_golden_journal_counts_the_same(path: Path) -> None:
+    tally, framed, history = Tally(), Tally(), JournalHistory()
+    for text in path.read_bytes().splitlines():
+        body = frame.unseal(text)
+        framed.fold(text)
+        if body is not None:
+            tally.fold(body)
+            kind, record = decode_kind(body)
+            history.fold(kind, record, body)
+        same(tally, history)
+        same(framed, history)
+
+
+choices = st.tuples(st.integers(0, len(LINES) - 1), st.integers(1, 2))
+other = st.integers(0, len(OTHERS) - 1)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(choices, other), max_size=150))
+def test_whatever_is_accepted_counts_the_same(drawn: list[tuple[int, int] | int]) -> None:
+    """Of what is drawn, that becomes the journal which the whole fold accepts."""
+    accepted = [HEADER]
+    for one in drawn:
+        body = OTHERS[one] if isinstance(one, int) else LINES[one[0]] % one[1]
+        history = JournalHistory()
+        try:
+            for line in (*accepted, body):
+                history.fold(*decode_kind(line), line)
+        except (ValueError, FormatTooNew):
+            continue
+        accepted.append(body)
+    tally, history = Tally(), JournalHistory()
+    for line in accepted:
+        tally.fold(line)
+        history.fold(*decode_kind(line), line)
+        same(tally, history)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b'{"event":1,"handler":"request","args":[]}'],
+        [HEADER, HEADER],
+        [HEADER, b'{"start":1,"at":1}'],
+        [HEADER, b"nothing"],
+        [HEADER, b'{"requeued":1}'],
+        [HEADER, b'{"drop":1,"reason":"no"}'],
+        [HEADER, LINES[0] % 1, LINES[18] % 1],
+        [HEADER, LINES[0] % 1, LINES[4] % 1, LINES[17] % 1, LINES[6] % 1],
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_both(lines: list[bytes]) -> None:
+    tally, history = Tally(), JournalHistory()
+    *before, last = lines
+    for line in before:
+        history.fold(*decode_kind(line), line)
+        tally.fold(line)
+    with pytest.raises(ValueError):
+        history.fold(*decode_kind(last), last)
+    with pytest.raises(ValueError):
+        tally.fold(last)
+
+
+def test_a_kind_of_a_later_version_is_told_by_both() -> None:
+    tally = Tally()
+    for line in (HEADER, LINES[0] % 1):
+        tally.fold(line)
+    with pytest.raises(FormatTooNew, match="unheard"):
+        tally.fold(b'{"unheard":1}')
+    with pytest.raises(FormatTooNew, match="unheard"):
+        tally.fold(b'{"unheard":9}')
