@@ -6,6 +6,7 @@ only (all of them with `-vv`). Never decides what is an error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -110,6 +111,24 @@ def write_failure(failure: Failure, output: Output, error: BaseException | None 
         for line in _traceback(error, everything=output.options.verbose > 1):
             output.trouble(line)
     output.trouble(three_lines(failure))
+
+
+def tell_damage(damaged: Mapping[str, tuple[int, str] | None], output: Output) -> int:
+    """Say which journals are damaged, each with line and reason; answer the exit code."""
+    code = 0
+    for agent, damage in damaged.items():
+        if damage is None:
+            continue
+        code = 6
+        failure = Failure(
+            code,
+            "the journal is damaged",
+            f"{agent}'s journal, line {damage[0]}: {damage[1]}",
+            "what stands before it is shown, and nothing was changed; see: "
+            f"agentctl inspect journal {agent}",
+        )
+        write_failure(failure, output)
+    return code
 
 
 def three_lines(failure: Failure) -> str:

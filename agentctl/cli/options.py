@@ -22,7 +22,7 @@ TAKES_VALUE: Final = frozenset(
     [
         *("--template", "--agent", "--grace", "--concurrency", "--lock-wait", "--log-format"),
         *("--args", "--timeout", "--event", "--kind", "--grep", "--since", "--until", "--reason"),
-        *("-n", "--number"),
+        *("-n", "--number", "--status", "--fail-on"),
     ]
 )
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")

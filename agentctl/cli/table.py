@@ -58,6 +58,36 @@ COMMANDS: Final = (
         "agentctl.cli.commands.invoke",
     ),
     Command(
+        ("status",),
+        "[AGENT]",
+        "tell how each agent stands, and whether that is well",
+        "agentctl.cli.commands.status",
+    ),
+    Command(
+        ("invocation", "list"),
+        "[AGENT]",
+        "list events, and where each stands",
+        "agentctl.cli.commands.invocation_list",
+    ),
+    Command(
+        ("invocation", "show"),
+        "AGENT [KEY]",
+        "show one event, with its calls",
+        "agentctl.cli.commands.invocation_show",
+    ),
+    Command(
+        ("agent", "list"),
+        "[AGENT]",
+        "list instances, and what is kept of each",
+        "agentctl.cli.commands.agent_list",
+    ),
+    Command(
+        ("agent", "show"),
+        "INSTANCE",
+        "show one instance: its state, its keys, its open events",
+        "agentctl.cli.commands.agent_show",
+    ),
+    Command(
         ("inspect", "journal"),
         "[AGENT]",
         "show what happened, record by record",
@@ -77,6 +107,12 @@ COMMANDS: Final = (
         "[AGENT]",
         "show each instance's state",
         "agentctl.cli.commands.inspect_state",
+    ),
+    Command(
+        ("inspect", "lock"),
+        "[AGENT]",
+        "show who holds an agent's folder",
+        "agentctl.cli.commands.inspect_lock",
     ),
     Command(
         ("requeue", "set-aside"),

@@ -17,20 +17,24 @@ from agentctl.times import Clock, SystemClock, to_datetime
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LOUD = {"bug": "red", "failed": "red", "error": "yellow", "aside": "red", "done": "green"}
+_LOUD = {
+    **dict.fromkeys(("bug", "failed", "aside", "stuck", "set_aside"), "red"),
+    **dict.fromkeys(("error", "cancelled", "missed"), "yellow"),
+    **dict.fromkeys(("done", "running", "completed"), "green"),
+}
 
 
 def show_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], output: Output) -> None:
-    """Draw one table."""
-    from rich import box
+    """Draw one table; of its columns only the last one is wrapped."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in titles[:-1]:
+        table.add_column(title, no_wrap=True, overflow="ignore")
+    table.add_column(titles[-1], overflow="fold")
     for cells in rows:
-        table.add_row(*(Text(plain(cell)) for cell in cells))
+        table.add_row(*(Text(plain(cell), style=_LOUD.get(cell, "")) for cell in cells))
     _console(output).print(table)
 
 

@@ -16,9 +16,8 @@ from agentctl.cli.topics import TOPICS
 
 FOLDER = Path(__file__).with_name("help")
 LATER = (
-    *("invocation", "schedule", "approval", "workflow", "chaos", "compact", "backup", "doctor"),
-    *("completion", "--watch", "--trigger", "--idempotency", "--priority", "why "),
-    *("agentctl status", "agentctl check", "agentctl agent", "agentctl schema"),
+    *("schedule ", "approval", "workflow", "chaos", "compact", "doctor"),
+    *("--priority", "why ", "agentctl check"),
 )
 
 
@@ -27,7 +26,7 @@ def pages() -> dict[str, list[str]]:
     found = {"agentctl": ["--help"]}
     for command in table.COMMANDS:
         found["-".join(command.words)] = [*command.words, "--help"]
-    for group in ("inspect", "requeue", "set-aside", "config"):
+    for group in sorted({command.words[0] for command in table.COMMANDS if len(command.words) > 1}):
         found[f"group-{group}"] = [group, "--help"]
     for topic in TOPICS:
         found[f"topic-{topic}"] = ["help", topic]

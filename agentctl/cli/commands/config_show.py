@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentctl.cli.failures import failure_of, three_lines
-from agentctl.cli.output import Output, columns
+from agentctl.cli.output import Output
 from agentctl.cli.place import find_project
+from agentctl.cli.rows import write_rows
 from agentctl.ops import documents, projects
 
 EXAMPLES = (
@@ -40,13 +41,7 @@ def execute(_: Request, output: Output) -> int:
         output.document(documents.encode(document))
         return 0
     rows = [(each.key, _shown(each.value), each.source) for each in document.values]
-    if output.is_terminal:
-        from agentctl.cli.tables import show_rows
-
-        show_rows(("setting", "value", "source"), rows, output)
-    else:
-        for row in rows:
-            output.line(columns(row))
+    write_rows(("setting", "value", "source"), rows, output)
     return 0
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from agentctl.cli.commands.asking import AgentArgument, NumberOption
 from agentctl.cli.commands.inspecting import (
-    AgentArgument,
     EventOption,
     GrepOption,
-    NumberOption,
     Request,
     ReverseOption,
     SinceOption,

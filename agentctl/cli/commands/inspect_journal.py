@@ -8,14 +8,12 @@ from typing import Annotated
 import typer
 
 from agentctl.cli import records_text
+from agentctl.cli.commands.asking import AgentArgument, NumberOption, SecretsOption
 from agentctl.cli.commands.inspecting import (
-    AgentArgument,
     EventOption,
     GrepOption,
-    NumberOption,
     Request,
     ReverseOption,
-    SecretsOption,
     SinceOption,
     UntilOption,
     choose,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentctl.cli.commands.inspecting import AgentArgument, Request, SecretsOption, choose
+from agentctl.cli.commands.asking import AgentArgument, SecretsOption
+from agentctl.cli.commands.inspecting import Request, choose
 from agentctl.cli.output import Output, columns
 from agentctl.ops import documents
 from agentctl.ops.journal import JournalQuery

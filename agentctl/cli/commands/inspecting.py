@@ -17,13 +17,6 @@ from agentctl.ops import places
 from agentctl.ops.instants import parse_instant
 from agentctl.ops.journal import JournalQuery
 
-AgentArgument: TypeAlias = Annotated[
-    str | None,
-    typer.Argument(metavar="[AGENT]", help="an agent, an instance or an event; left out: all"),
-]
-NumberOption: TypeAlias = Annotated[
-    int | None, typer.Option("-n", "--number", min=0, metavar="N", help="only the last N")
-]
 ReverseOption: TypeAlias = Annotated[bool, typer.Option("-r", "--reverse", help="newest first")]
 SinceOption: TypeAlias = Annotated[
     str | None, typer.Option("--since", metavar="TIME", help="from then on: -1h, 2026-03-15T10:30Z")
@@ -36,9 +29,6 @@ EventOption: TypeAlias = Annotated[
 ]
 GrepOption: TypeAlias = Annotated[
     str | None, typer.Option("--grep", metavar="REGEX", help="only what holds a match")
-]
-SecretsOption: TypeAlias = Annotated[
-    bool, typer.Option("--show-secrets", help="show secrets instead of ***")
 ]
 
 

@@ -60,6 +60,11 @@ def project(tmp_path: Path) -> Path:
         ("inspect", "audit"),
         ("inspect", "set-aside"),
         ("inspect", "state"),
+        ("inspect", "lock"),
+        ("invocation", "list"),
+        ("agent", "list"),
+        ("status",),
+        ("status", "--check", "--json"),
     ],
     ids=" ".join,
 )

@@ -1,0 +1,116 @@
+"""`agentctl invocation list`: events, and where each stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from agentctl.cli import events_text, watching
+from agentctl.cli.commands.asking import AgentArgument, NumberOption
+from agentctl.cli.failures import tell_damage
+from agentctl.cli.moments import Moments
+from agentctl.cli.output import Output, columns
+from agentctl.cli.place import find_place
+from agentctl.cli.rows import write_rows
+from agentctl.engines.changes import State
+from agentctl.engines.port import Desk
+from agentctl.errors import UsageError
+from agentctl.names import Address
+from agentctl.nearest import nearest_hint
+from agentctl.ops import documents, places
+from agentctl.ops.view_documents import InvocationsDocument
+from agentctl.ops.views import EventQuery, Seen, in_short, list_events
+from agentctl.times import SystemClock
+
+EXAMPLES = (
+    ("agentctl invocation list", "every event that is known, the newest last"),
+    ("agentctl invocation list Bot --status stuck,set-aside", "what needs a person"),
+    ("agentctl invocation list -n 20 --json", "the newest 20, for a program"),
+    ("agentctl invocation list --watch", "the same on a screen that is kept up to date"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Whose events, which of them, and whether to go on looking."""
+
+    agent: str | None
+    query: EventQuery
+    watch: bool
+
+
+def parse(
+    *,
+    agent: AgentArgument = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option("--status", metavar="WORD,...", help="only these; may be repeated"),
+    ] = None,
+    number: NumberOption = None,
+    watch: Annotated[bool, typer.Option("--watch", help="go on looking, every second")] = False,
+) -> Request:
+    """List events, the newest last: where each stands, and what comes next.
+
+    The words are scheduled, queued, running, sleeping, waiting, stuck, completed, failed,
+    cancelled, missed and set-aside. Of ended events only those are known that are still kept.
+    """
+    words = [word for each in status or () for word in each.split(",")]
+    return Request(agent, EventQuery(frozenset(map(_state, words)), number), watch)
+
+
+def _state(word: str) -> State:
+    known = {str(state).replace("_", "-"): state for state in State}
+    found = known.get(word.strip().replace("_", "-"))
+    if found is None:
+        raise UsageError(
+            f"--status: there is no state {word!r}", hint=nearest_hint(word, known, "states")
+        )
+    return found
+
+
+def execute(request: Request, output: Output) -> int:
+    """List them; what is damaged is said, and gives exit code 6."""
+    place = find_place(output)
+    desk = places.open_desk(place)
+    chosen = places.choose_agents(place, desk, request.agent)
+    if request.watch:
+        return _watch(desk, chosen, request.query, output)
+    seen = list_events(desk, chosen, request.query)
+    if output.options.json:
+        output.document(_document(seen))
+    else:
+        write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
+        if not seen.events:
+            output.note("no such event is known")
+    return tell_damage({name: view.damaged for name, view in seen.agents.items()}, output)
+
+
+def _watch(
+    desk: Desk, chosen: Sequence[tuple[str, Address]], query: EventQuery, output: Output
+) -> int:
+    if output.is_terminal:
+
+        def draw() -> None:
+            seen = list_events(desk, chosen, query)
+            write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
+
+        return watching.watch(draw, output)
+
+    def lines() -> Sequence[str]:
+        seen = list_events(desk, chosen, query)
+        if output.options.json:
+            return [_document(seen).decode()]
+        return [columns(row) for row in events_text.rows_of(seen, _moments(output))]
+
+    return watching.watch_lines(lines, output)
+
+
+def _document(seen: Seen) -> bytes:
+    return documents.encode(InvocationsDocument(tuple(in_short(one) for one in seen.events)))
+
+
+def _moments(output: Output) -> Moments:
+    return Moments(SystemClock().now_us(), relative=output.is_terminal)

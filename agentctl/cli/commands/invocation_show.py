@@ -1,0 +1,132 @@
+"""`agentctl invocation show`: one event, with its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from agentctl.cli.commands.asking import SecretsOption
+from agentctl.cli.events_text import what_next
+from agentctl.cli.moments import Moments
+from agentctl.cli.output import Output, columns
+from agentctl.cli.place import find_place
+from agentctl.cli.rows import write_pairs, write_rows
+from agentctl.engines.views import CallView, EventView
+from agentctl.errors import UsageError
+from agentctl.names import Address
+from agentctl.ops import documents, places
+from agentctl.ops.hidden import hide
+from agentctl.ops.views import find_event, in_full
+from agentctl.times import SystemClock
+
+EXAMPLES = (
+    ("agentctl invocation show Bot#1", "event 1 of Bot, with its calls"),
+    ("agentctl invocation show Bot order-7", "the event that was invoked with this key"),
+    ("agentctl invocation show Bot#1 --json", "the same for a program"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which event."""
+
+    address: Address
+    key: str | None
+    show_secrets: bool
+
+
+def parse(
+    *,
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Bot#7; or an agent, with a KEY")],
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="the invocation's idempotency key")
+    ] = None,
+    show_secrets: SecretsOption = False,
+) -> Request:
+    """Show one event: where it stands, what it was asked, what it called and what came of that.
+
+    An open call has its time: one that hangs is seen by it.
+    """
+    address = Address.parse(agent)
+    if (address.event is None) is (key is None):
+        raise UsageError(
+            f"{agent!r} names no event" if key is None else f"{agent!r} is an event already",
+            hint="name an event, like Bot#7; or an agent and an idempotency key",
+        )
+    return Request(address, key, show_secrets)
+
+
+def execute(request: Request, output: Output) -> int:
+    """Show it."""
+    place = find_place(output)
+    desk = places.open_desk(place)
+    places.check_known(place, desk, request.address.agent)
+    event, view = find_event(desk, request.address, request.key)
+    if output.options.json:
+        output.document(documents.encode(in_full(event, show_secrets=request.show_secrets)))
+        return 0
+    moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
+    told = _Told(moments, show_secrets=request.show_secrets)
+    write_pairs(list(told.about(event, held=view.holder is not None)), output)
+    if not event.calls:
+        return 0
+    rows = [told.call(call) for call in event.calls]
+    if output.is_terminal:
+        output.line("")
+        write_rows(("CALL", "WHAT", "STATE", "CALLED", "OUTCOME"), rows, output)
+    else:
+        for row in rows:
+            output.line(columns(("call", *row)))
+    return 0
+
+
+@dataclass(frozen=True)
+class _Told:
+    """An event in words."""
+
+    moments: Moments
+    show_secrets: bool
+
+    def about(self, event: EventView, *, held: bool) -> Iterator[tuple[str, str]]:
+        """What there is to say of it, each with its name."""
+        yield "event", str(event.event)
+        yield "state", str(event.state)
+        yield "handler", event.handler
+        yield "arguments", self._shown(event.args)
+        if event.kwargs is not None:
+            yield "by name", self._shown(event.kwargs)
+        if event.key is not None:
+            yield "key", event.key
+        if event.from_ is not None:
+            yield "asked by", event.from_
+        for name, instant_us in (
+            ("accepted", event.accepted_us),
+            ("started", event.started_us),
+            ("ended", event.ended_us),
+        ):
+            if instant_us:
+                yield name, self.moments(instant_us)
+        if event.starts > 1:
+            yield "starts", f"{event.starts} without a new result"
+        if event.value is not None:
+            yield "result", self._shown(event.value)
+        else:
+            yield "next", what_next(event, self.moments, held=held)
+        if event.line is not None:
+            yield "line", event.line
+
+    def call(self, call: CallView) -> tuple[str, str, str, str, str]:
+        """One call: its key, what was called, how it stands, when, and what came of it."""
+        what = call.fn if call.args is None else f"{call.fn} {self._shown(call.args)}"
+        if call.until_us is not None:
+            what = f"{call.fn} until {self.moments(call.until_us)}"
+        outcome = call.outcome or "-"
+        if call.state == "ok":
+            outcome = self._shown(outcome.encode())
+        return call.key, what, call.state, self.moments(call.at_us), outcome
+
+    def _shown(self, json: bytes) -> str:
+        return hide(json, show_secrets=self.show_secrets).decode()

@@ -1,0 +1,73 @@
+"""Events in words: what comes next for one, and the rows of a list.
+
+Never decides in which state an event is, and never shows a recorded secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from agentctl.cli.moments import Moments
+from agentctl.engines.changes import State
+from agentctl.engines.views import EventView
+from agentctl.ops.hidden import hide
+from agentctl.ops.views import Seen
+
+TITLES: Final = ("EVENT", "STATE", "HANDLER", "KEY", "ACCEPTED", "NEXT")
+_LONGEST: Final = 200
+
+
+def rows_of(seen: Seen, moments: Moments) -> list[Sequence[str]]:
+    """One row an event: event, state, handler, key, when it was accepted, what comes next."""
+    return [
+        (
+            str(event.event),
+            str(event.state),
+            event.handler,
+            event.key or "-",
+            moments(event.accepted_us),
+            what_next(event, moments, held=seen.held(event)),
+        )
+        for event in seen.events
+    ]
+
+
+def what_next(event: EventView, moments: Moments, *, held: bool) -> str:
+    """Say in a few words why an event stands where it does, and what comes next."""
+    agent = event.event.agent
+    match event.state:
+        case State.SCHEDULED:
+            return f"due {moments(event.next_us)}"
+        case State.SLEEPING:
+            return f"goes on {moments(event.next_us)}"
+        case State.WAITING:
+            return f"waits for {event.waits_for or 'an answer'}"
+        case State.QUEUED if not held:
+            return f"needs a program: agentctl run {agent}"
+        case State.QUEUED:
+            return f"waits for {event.waits_for or 'its turn'}"
+        case State.RUNNING:
+            return _under_way(event, moments)
+        case State.STUCK:
+            return _short(f"runs again at the next start: {event.text}")
+        case State.SET_ASIDE:
+            return f"agentctl requeue set-aside {agent} {event.event.event}"
+        case State.COMPLETED:
+            return _short("-" if event.value is None else hide(event.value).decode())
+        case _:
+            return _short(": ".join(each for each in (event.type, event.text) if each) or "-")
+
+
+def _under_way(event: EventView, moments: Moments) -> str:
+    """The call that it waits for longest; a call that hangs is seen by its age."""
+    under_way = [call for call in event.calls if call.state == "open"]
+    if not under_way:
+        return "executes"
+    first = min(under_way, key=lambda call: call.at_us)
+    more = f", and {len(under_way) - 1} more" if len(under_way) > 1 else ""
+    return f"in {first.fn}, called {moments(first.at_us)}{more}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

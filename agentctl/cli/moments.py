@@ -1,0 +1,46 @@
+"""Moments as people see them: relative on a terminal, RFC 3339 in UTC elsewhere."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agentctl.times import SECOND_US, to_rfc3339
+
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
+
+
+class Moments:
+    """Writes moments for one kind of reader, as of one instant."""
+
+    def __init__(self, now_us: int, *, relative: bool) -> None:
+        self._now_us = now_us
+        self._relative = relative
+
+    def __call__(self, instant_us: int | None) -> str:
+        """Write one: `5m ago`, `in 3s`; or `2026-11-30T09:14:02.511034Z`; `-` for none."""
+        if not instant_us:
+            return "-"
+        if not self._relative:
+            return to_rfc3339(instant_us)
+        span = span_of(abs(self._now_us - instant_us))
+        return f"{span} ago" if instant_us <= self._now_us else f"in {span}"
+
+
+def span_of(us: int) -> str:
+    """Write how long something takes, in its largest unit: `5m`."""
+    seconds = us / SECOND_US
+    for unit, size in _UNITS:
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{int(seconds)}s"
+
+
+def size_of(size: int) -> str:
+    """Write a number of bytes for people: `3.6 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    kilobytes = size / 1000
+    if kilobytes < 1000:
+        return f"{kilobytes:.1f} kB"
+    megabytes = kilobytes / 1000
+    return f"{megabytes:.1f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"

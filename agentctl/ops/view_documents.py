@@ -1,0 +1,189 @@
+"""The JSON documents of commands that look at agents and their events.
+
+Invariant: as in `documents`. Times are RFC 3339, UTC, and null where there is none; states are
+the words of R8, with underscores.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct
+
+
+class SeenHolder(Struct, frozen=True):
+    """The program that holds an agent's folder."""
+
+    pid: int
+    host: str
+    command: str
+    since: str
+
+
+class EventCounts(Struct, frozen=True):
+    """How many open events stand where."""
+
+    scheduled: int = 0
+    queued: int = 0
+    running: int = 0
+    sleeping: int = 0
+    waiting: int = 0
+    stuck: int = 0
+
+
+class AgentStatus(Struct, frozen=True):
+    """How one agent stands.
+
+    Attributes:
+        late_s: how long the event that is most overdue has been due.
+    """
+
+    agent: str
+    holder: SeenHolder | None
+    events: EventCounts
+    set_aside: int
+    next_due: str | None
+    journal_bytes: int
+    late_s: float
+    warnings: tuple[str, ...]
+
+
+class StatusDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.status/1"):
+    """How some agents stand."""
+
+    healthy: bool
+    agents: tuple[AgentStatus, ...]
+
+
+class SeenInvocation(Struct, frozen=True):
+    """One event in short.
+
+    Attributes:
+        next: when it goes on by itself.
+        waits_for: the event or instance that it waits for.
+        text: why it is stuck, failed or was cancelled.
+    """
+
+    event: str
+    state: str
+    handler: str
+    key: str | None
+    accepted: str | None
+    ended: str | None
+    next: str | None
+    waits_for: str | None
+    text: str | None
+
+
+class InvocationsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocations/1"):
+    """Events of some agents, the newest last."""
+
+    invocations: tuple[SeenInvocation, ...]
+
+
+class SeenCall(Struct, frozen=True):
+    """One call of an event.
+
+    Attributes:
+        state: `open`, `ok`, `error`, `fired` or `dropped`.
+        outcome: of `ok` the value as JSON, of `error` its type and text; as text.
+        until: of a timer: its end.
+    """
+
+    key: str
+    fn: str
+    state: str
+    args: Raw | None
+    outcome: str | None
+    at: str | None
+    ended: str | None
+    until: str | None
+
+
+class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):
+    """One event with all that is on record of it.
+
+    Attributes:
+        asked_by: the call key of the event that asked for it.
+        starts: starts without a new result.
+        line: of a stuck one: where the bug is.
+        type: of a failed one: the error's type.
+        records: how many lines of the journal it has.
+    """
+
+    event: str
+    state: str
+    handler: str
+    key: str | None
+    args: Raw
+    kwargs: Raw | None
+    accepted: str | None
+    started: str | None
+    ended: str | None
+    next: str | None
+    waits_for: str | None
+    asked_by: str | None
+    starts: int
+    result: Raw | None
+    type: str | None
+    text: str | None
+    line: str | None
+    records: int
+    calls: tuple[SeenCall, ...]
+
+
+class SeenInstance(Struct, frozen=True):
+    """One instance in short."""
+
+    instance: str
+    state_bytes: int
+    open: int
+    next_due: str | None
+
+
+class InstancesOfAgent(Struct, frozen=True):
+    """The instances of one agent."""
+
+    agent: str
+    instances: tuple[SeenInstance, ...]
+
+
+class AgentsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.agents/1"):
+    """The instances of some agents."""
+
+    agents: tuple[InstancesOfAgent, ...]
+
+
+class SeenKey(Struct, frozen=True):
+    """An idempotency key that is remembered; `state` is its event's."""
+
+    key: str
+    event: str
+    state: str
+
+
+class InstanceDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.instance/1"):
+    """One instance: its state, null if it has none, its keys, and its open events."""
+
+    instance: str
+    state: Raw | None
+    keys: tuple[SeenKey, ...]
+    events: tuple[SeenInvocation, ...]
+
+
+class SeenLock(Struct, frozen=True):
+    """One agent's lock.
+
+    Attributes:
+        held: a program holds it just now.
+        note: what the file says; it counts only if the lock is held.
+    """
+
+    agent: str
+    path: str
+    held: bool
+    note: SeenHolder | None
+
+
+class LockDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.lock/1"):
+    """The locks of some agents."""
+
+    agents: tuple[SeenLock, ...]
