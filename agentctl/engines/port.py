@@ -299,6 +299,13 @@ class Desk(Protocol):
         """Read a journal, as far as it can be read."""
         ...
 
+    def follow(self, agent: str) -> Callable[[], Sequence[JournalLine]]:
+        """Follow a journal: each call of the answer reads the lines that are new since the last.
+
+        Also over its replacement by a new one, of which only what is new is given.
+        """
+        ...
+
     def audit(self, agent: str) -> Sequence[str]:
         """Read the audit log's lines."""
         ...

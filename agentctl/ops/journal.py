@@ -56,7 +56,7 @@ class JournalQuery:
 def read_journal(desk: Desk, agent: str, query: JournalQuery) -> tuple[SeenJournal, JournalView]:
     """Read one agent's journal, as far as it can be read; keeps in memory what is asked for."""
     view = desk.journal(agent)
-    records = _select(view, query)
+    records = select(view, query, {})
     if query.last is not None:
         records = iter(deque(records, maxlen=query.last))
     seen = tuple(records)
@@ -74,9 +74,14 @@ def raw_lines(seen: SeenJournal, view: JournalView, query: JournalQuery) -> Iter
         yield hide(text.body, show_secrets=query.show_secrets)
 
 
-def _select(view: JournalView, query: JournalQuery) -> Iterator[SeenRecord]:
-    """Make the records that the query wants, decoding no more lines than it needs."""
-    identities: dict[int, Identity] = {}
+def select(
+    view: JournalView, query: JournalQuery, identities: dict[int, Identity]
+) -> Iterator[SeenRecord]:
+    """Make the records that the query wants, decoding no more lines than it needs.
+
+    Args:
+        identities: which instance each event is of, as far as earlier lines said; added to.
+    """
     timed = query.since_us is not None or query.until_us is not None
     by_content = query.identity or query.grep is not None or timed
     lines = iter(view.lines) if by_content else _candidates(view, query, identities)

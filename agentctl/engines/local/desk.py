@@ -73,6 +73,13 @@ class FilesDesk:
             read.unfinished is not None,
         )
 
+    def follow(self, agent: str) -> Callable[[], Sequence[JournalLine]]:
+        """Follow a journal: each call of the answer reads the lines that are new since the last."""
+        from agentctl.storage.files.following import Follower
+
+        follower = Follower(self._path(agent, "journal"), self._disk)
+        return lambda: [JournalLine(line.number, line.body) for line in follower.read()]
+
     def audit(self, agent: str) -> Sequence[str]:
         """Read the audit log's lines."""
         content = read_beside(self._path(agent, AUDIT), self._disk)

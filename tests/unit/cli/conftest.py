@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from agentctl import Agent, handler
+from agentctl.cli import watching
 from agentctl.cli.app import main
 from agentctl.engines.port import (
     Ended,
@@ -31,6 +32,8 @@ from agentctl.engines.port import (
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent
+
+from .journals import LINES, write
 
 AT = 1_764_500_000_000_000  # 2025-11-30T10:53:20Z
 REFUND = [
@@ -274,3 +277,26 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
     log.setLevel(levels[1])
     for number, old in kept.items():
         signal.signal(number, old)
+
+
+@pytest.fixture
+def bot(command: Any) -> Path:
+    return write(command.folder, LINES)
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Do something in each pause of a watching command; after the last one comes Ctrl-C."""
+
+    def become(*between: Callable[[], object]) -> None:
+        left = iter(between)
+
+        def pause(_: float) -> None:
+            for do in left:
+                do()
+                return
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(watching, "pause", pause)
+
+    return become

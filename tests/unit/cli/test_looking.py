@@ -4,51 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentctl.cli import watching
-from agentctl.storage.files import frame
+from agentctl.storage.files.folder import FilesStore
+from agentctl.storage.files.holding import this_program
 from agentctl.times import SystemClock
 
-AT = 1_764_500_000_000_000  # 2025-11-30T10:53:20Z
-STAMP = "2025-11-30T10:53:20.000000Z"
-FAR = AT + 10**15
-HEADER = b'{"journal":1,"agent":"Bot","id":"00000000000000000000000000000000","next":1,"at":1}'
-SECRET = b'{"$secret":"hunter2"}'
-LINES = [
-    HEADER,
-    b'{"state":{"count":3,"token":%s},"of":["eu"]}' % SECRET,
-    b'{"outcome":1,"handler":"request","key":"old","status":"completed","of":["eu"],"value":%s'
-    b',"at":%d}' % (SECRET, AT),
-    b'{"event":2,"handler":"request","args":[7,%s],"of":["eu"],"key":"k","at":%d}' % (SECRET, AT),
-    b'{"event":3,"handler":"later","args":[],"due":%d,"at":%d}' % (FAR, AT),
-    b'{"event":4,"handler":"request","args":[9],"of":["us"],"at":%d}' % AT,
-    b'{"event":5,"handler":"request","args":[9],"of":["xx"],"at":%d}' % AT,
-    b'{"start":2,"at":%d}' % AT,
-    b'{"call":"2-1","fn":"Shop.pay","args":[%s],"at":%d}' % (SECRET, AT),
-    b'{"ok":"2-1","value":{"id":%s},"at":%d}' % (SECRET, AT),
-    b'{"call":"2-2","fn":"timer","until":%d,"at":%d}' % (FAR, AT),
-    b'{"parked":2}',
-    b'{"start":4,"at":%d}' % AT,
-    b'{"bug":4,"text":"KeyError: \'total\'","line":"shop/bot.py:31","at":%d}' % AT,
-]
-
-
-def write(folder: Path, lines: Sequence[bytes], agent: str = "Bot") -> Path:
-    place = folder / "agents" / agent
-    place.mkdir(parents=True, exist_ok=True)
-    data, _ = frame.seal(lines, 0, None)
-    (place / "journal").write_bytes(data)
-    return place
-
-
-@pytest.fixture
-def bot(command: Any) -> Path:
-    return write(command.folder, LINES)
+from .journals import AT, FAR, HEADER, LINES, STAMP, write
 
 
 def test_events_in_a_pipe_are_parted_by_tabs_the_newest_last(command: Any, bot: Path) -> None:
@@ -329,49 +295,7 @@ def test_the_lock_tells_its_note_and_whether_it_is_held(command: Any, bot: Path)
     ]
 
 
-@pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Do something in each pause of a watching command; after the last one comes Ctrl-C."""
-
-    def become(*between: Callable[[], object]) -> None:
-        left = iter(between)
-
-        def pause(_: float) -> None:
-            for do in left:
-                do()
-                return
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(watching, "pause", pause)
-
-    return become
-
-
-def test_who_watches_in_a_pipe_gets_what_is_new(
-    command: Any, bot: Path, pauses: Callable[..., None]
-) -> None:
-    more = b'{"event":6,"handler":"request","args":[9],"at":%d}' % AT
-    pauses(lambda: None, lambda: write(command.folder, [*LINES, more]))
-    ran = command("invocation", "list", "--status", "queued", "--watch")
-    assert ran.code == 0
-    assert [line.split("\t")[0] for line in ran.out.splitlines()] == ["Bot/xx#5", "Bot#6"]
-
-
-def test_who_watches_on_a_terminal_gets_the_whole_screen_anew(
-    command: Any, bot: Path, terminal: Callable[..., Any], pauses: Callable[..., None]
-) -> None:
-    stream = terminal(100)
-    pauses(lambda: None)
-    assert command("invocation", "list", "--watch").code == 0
-    screens = stream.getvalue().split("\x1b[H\x1b[2J\x1b[3J")
-    assert len(screens) == 3
-    assert screens[1] == screens[2]
-
-
 def test_a_holder_is_shown_with_what_runs(command: Any, bot: Path) -> None:
-    from agentctl.storage.files.folder import FilesStore
-    from agentctl.storage.files.holding import this_program
-
     store = FilesStore(command.folder, "Bot")
     store.lock(this_program("agentctl run", SystemClock()), 0.0)
     try:
