@@ -159,6 +159,11 @@ class Desk(Agent):  # state: one event at a time for each name
         return self.count
 
     @handler
+    async def add_or_bug(self, n: int, name: str) -> int:
+        self.count += n
+        return {True: self.count}[is_open(name)]
+
+    @handler
     async def hold(self, name: str) -> int:
         await self.world.gate(name)
         self.count += 1
