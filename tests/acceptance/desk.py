@@ -199,6 +199,10 @@ class Desk(Agent):  # state: one event at a time for each name
     async def back(self, other: str) -> int:
         return await Desk.ref(other).add(1)
 
+    @handler
+    async def roundabout(self) -> int:
+        return await Front.ref().add(self.name, 1)
+
     @query
     async def total(self) -> int:
         return self.count
@@ -217,6 +221,16 @@ class Front(Agent):  # asks the others
     @handler
     async def ask_refused(self, name: str) -> str:
         return await Clerk.ref().refused(name)
+
+    @handler
+    async def ask_buggy(self, name: str) -> str:
+        return await Clerk.ref().buggy(name)
+
+    @handler
+    async def ask_tally(self, name: str) -> str:
+        answer = await Clerk.ref().tally(name)
+        await self.world.mark(f"heard {name} {answer}")
+        return answer
 
     @handler
     async def ask_again(self, depth: int) -> int:
@@ -297,7 +311,7 @@ def cancel(project: Project, *words: str) -> Result:
 
 def events_on_record(project: Project, agent: str = "Clerk") -> list[int]:
     """The numbers of the accepted events that the journal still holds."""
-    return [record["event"] for record in project.records(agent) if "handler" in record]
+    return [record["event"] for record in project.records(agent) if record.get("event")]
 
 
 def ends_on_record(project: Project, number: int, agent: str = "Clerk") -> list[str]:

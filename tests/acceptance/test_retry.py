@@ -1,4 +1,4 @@
-"""`invocation retry` and `wait`: the same number, recorded calls kept, the failing call made again."""
+"""Retrying by a person, and waiting: same number, recorded calls kept, the failing one again."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_wait_gives_up_with_124_and_the_event_goes_on(open_desk: Project) -> Non
     began = time.monotonic()
     wait = ("invocation", "wait")
     open_desk.agentctl(*wait, "Clerk", "slow", "--timeout", "200ms").expect_error(124, address)
-    forever = (*wait, address, "--for", "completed", "--timeout", "0.2s")
+    forever = (*wait, address, "--for", "completed", "--timeout", "200ms")
     open_desk.agentctl(*forever).expect_error(124, address)
     assert 0.4 <= time.monotonic() - began < 8
     waiter = open_desk.start_agentctl(*wait, address, "--for", "completed", "--timeout", "15s")
