@@ -134,7 +134,7 @@ class Clerk(Agent):  # no state: events side by side
         return await self.world.attempt(name)
 
     @handler
-    async def block(self, seconds: float) -> str:
+    async def drowse(self, seconds: float) -> str:
         time.sleep(seconds)
         return "awake"
 

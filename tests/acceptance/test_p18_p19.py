@@ -1,0 +1,306 @@
+"""Races at full count: a cancel against the end of a run, a command against the end of a program."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .desk import events_on_record, make_desk
+from .support import Project, wait_until
+
+FLEET = Path(__file__).with_name("fleet.py")
+
+
+class Fleet:
+    """Commands of one project, each in a process forked from one that has imported already."""
+
+    def __init__(self, project: Project, folder: Path) -> None:
+        self.path = str(folder / "fleet")
+        self.program = project.start_python(str(FLEET), self.path, env={"PYTHONHASHSEED": "0"})
+        wait_until(lambda: os.path.exists(self.path) or not self.program.alive, "the fleet")
+        assert self.program.alive, self.program.err
+
+    def start(self, *words: str) -> Sailing:
+        return Sailing(self.path, words)
+
+    def run(self, *words: str) -> Sailing:
+        sailing = self.start(*words)
+        sailing.end()
+        return sailing
+
+
+class Sailing:
+    """One command that was started; what it left once it has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def __init__(self, path: str, words: tuple[str, ...]) -> None:
+        self.words = words
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(30)
+        connection.connect(path)
+        self.line = connection.makefile("rwb")
+        connection.close()
+        self.line.write(json.dumps(words).encode() + b"\n")
+        self.line.flush()
+        self.pid: int = self.read()["pid"]
+
+    def read(self) -> Any:
+        return json.loads(self.line.readline())
+
+    def end(self) -> Sailing:
+        ended = self.read()
+        self.line.close()
+        self.code, self.out, self.err = ended["code"], ended["out"], ended["err"]
+        return self
+
+    def expect(self, code: int) -> Sailing:
+        assert self.code == code, f"{self.words} ended with {self.code}: {self.out}{self.err}"
+        return self
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket."""
+    with tempfile.TemporaryDirectory(prefix="fleet") as folder:
+        yield Path(folder)
+
+
+# The program itself asks the fleet to cancel its events, so that the race is at their end: each
+# run tells its number, and ends about when the command should reach it.
+RACE = """
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from abc import abstractmethod
+
+from agentctl import Agent, AgentSettings, Capability, call_key, handler, start
+
+FLEET, COUNT, SEED = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+chance = random.Random(SEED)
+commands = []
+slots = asyncio.Semaphore(4)
+typical = 0.02
+
+
+async def cancel(number: int, began: asyncio.Event) -> list[object]:
+    global typical
+    flags = ["--running"] if number % 2 else []
+    reader, writer = await asyncio.open_unix_connection(FLEET)
+    words = ["invocation", "cancel", f"Racer#{number}", *flags]
+    writer.write(json.dumps(words).encode() + b"\\n")
+    await writer.drain()
+    await reader.readline()
+    began.set()
+    start_s = asyncio.get_running_loop().time()
+    ended = json.loads(await reader.readline())
+    typical = 0.9 * typical + 0.1 * (asyncio.get_running_loop().time() - start_s)
+    writer.close()
+    return [number, ended["code"], ended["out"], ended["err"]]
+
+
+class World(Capability):
+    @abstractmethod
+    async def last(self) -> float: ...
+
+
+class Real(World):
+    async def last(self) -> float:
+        began = asyncio.Event()
+        commands.append(asyncio.ensure_future(cancel(int(call_key().split("-")[1]), began)))
+        await began.wait()
+        moment = chance.uniform(0.3, 1.2) * typical
+        if chance.random() < 0.5:
+            await asyncio.sleep(moment)
+            return 0.0
+        return moment
+
+
+class Racer(Agent):
+    world: World
+
+    @handler
+    async def race(self, number: int) -> int:
+        rest = await self.world.last()
+        if rest:
+            await asyncio.sleep(rest)
+        return number
+
+
+async def one(racer, number: int) -> list[object]:
+    async with slots:
+        try:
+            return ["completed", await racer.race(number)]
+        except (Exception, asyncio.CancelledError) as error:
+            return [type(error).__name__, number]
+
+
+async def main() -> None:
+    settings = AgentSettings(keep=10 * COUNT)
+    async with start(Racer, world=Real(), settings=settings) as racer:
+        outcomes = await asyncio.gather(*(one(racer, n) for n in range(1, COUNT + 1)))
+        answers = await asyncio.gather(*commands)
+    print(json.dumps({"outcomes": outcomes, "answers": answers}))
+
+
+asyncio.run(main())
+"""
+
+
+def ends_by_event(project: Project, agent: str) -> dict[int, list[str]]:
+    kinds = ("done", "failed", "cancelled", "missed")
+    ends: dict[int, list[str]] = {}
+    for record in project.records(agent):
+        for kind in kinds:
+            if isinstance(record.get(kind), int):
+                ends.setdefault(record[kind], []).append(kind)
+    return ends
+
+
+def test_p18_a_cancel_at_the_very_end_never_meets_a_completion(
+    project: Project, short: Path
+) -> None:
+    count, seed = 1000, random.randrange(1_000_000)
+    project.write("kavach.toml", '[project]\nname = "race"\n')
+    fleet = Fleet(project, short)
+    project.write("race.py", RACE)
+    ran = project.python("race.py", fleet.path, str(count), str(seed), timeout=110).expect(0)
+    told = json.loads(ran.out)
+    outcomes = {number: kind for kind, number in told["outcomes"]}
+    assert len(outcomes) == len(told["answers"]) == count
+    ends = ends_by_event(project, "Racer")
+    words: Counter[str] = Counter()
+    for number, code, out, err in told["answers"]:
+        case = f"seed {seed}, event {number}: {out!r} {err!r}, {outcomes[number]}, {ends[number]}"
+        word = out.split()[0] if out else ""
+        words[word] += 1
+        if word == "cancelled":
+            assert (code, out) == (0, f"cancelled Racer#{number}\n"), case
+            assert (outcomes[number], ends[number]) == ("Cancelled", ["cancelled"]), case
+        elif word == "running":
+            assert (code, number % 2) == (4, 0), case
+            assert (outcomes[number], ends[number]) == ("completed", ["done"]), case
+        else:
+            assert (code, out) == (4, f"finished Racer#{number} (completed)\n"), case
+            assert (outcomes[number], ends[number]) == ("completed", ["done"]), case
+    assert min(words[word] for word in ("cancelled", "finished")) >= 50, f"no race: {words}"
+
+
+def tallied(project: Project) -> Counter[str]:
+    return Counter(line.split()[1] for line in project.ledger("tally"))
+
+
+class Holders:
+    """Programs that hold the folder and end, one after the other, until told to stop."""
+
+    def __init__(self, fleet: Fleet, kill: bool) -> None:
+        self.fleet, self.kill = fleet, kill
+        self.count = 0
+        self.over = threading.Event()
+        self.trouble: list[str] = []
+        self.thread = threading.Thread(target=self.turn)
+
+    def turn(self) -> None:
+        chance = random.Random(self.count)
+        while not self.over.is_set():
+            holder = self.fleet.start("run", *(() if self.kill else ("--until-idle",)))
+            if self.kill:
+                time.sleep(chance.uniform(0.02, 0.15))
+                os.kill(holder.pid, signal.SIGKILL)
+            holder.end()
+            # 5: the clients had the folder all the time that it waited.
+            if holder.code not in ((-9, 5) if self.kill else (0, 5)):
+                self.trouble.append(f"a holder ended with {holder.code}: {holder.err}")
+            self.count += 1
+
+    def __enter__(self) -> Holders:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *ending: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+
+def ask_all(fleet: Fleet, commands: list[tuple[str, ...]]) -> list[Sailing]:
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(lambda words: fleet.run(*words), commands))
+
+
+def test_p19_each_command_is_done_once_though_its_holder_ends(
+    project: Project, short: Path
+) -> None:
+    make_desk(project, "Clerk", keep=10_000)
+    fleet = Fleet(project, short)
+    commands = [
+        ("invoke", *(("-t",) if number % 2 else ()), "Clerk", "tally", f"n{number}")
+        for number in range(200)
+    ]
+    began = time.monotonic()
+    with Holders(fleet, kill=False) as holders:
+        ended = ask_all(fleet, commands)
+    assert time.monotonic() - began < 60
+    assert holders.trouble == []
+    assert holders.count >= 20, "hardly any holder ended: this shows nothing"
+    for number, told in enumerate(ended):
+        told.expect(0)
+        wanted = r"Clerk#\d+\n" if number % 2 else f'"n{number}"\n'
+        assert re.fullmatch(wanted, told.out), told.out
+    project.agentctl("run", "--until-idle").expect(0)
+    assert tallied(project) == Counter(f"n{number}" for number in range(200))
+    assert len({line.split()[-1] for line in project.ledger("tally")}) == 200
+    assert sorted(events_on_record(project)) == list(range(1, 201))
+
+
+def test_p19_with_a_key_also_though_its_holder_is_killed(project: Project, short: Path) -> None:
+    make_desk(project, "Clerk", keep=10_000, max_starts=1000)
+    fleet = Fleet(project, short)
+    commands = [
+        ("invoke", "-t", "Clerk", "tally", f"n{number}", "-i", f"n{number}") for number in range(60)
+    ]
+    with Holders(fleet, kill=True) as holders:
+        ended = ask_all(fleet, commands)
+    assert holders.trouble == []
+    addresses = [told.expect(0).out for told in ended]
+    assert len(set(addresses)) == 60
+    project.agentctl("run", "--until-idle").expect(0)
+    # A call that a kill cut off is made again under its own key; no event comes twice.
+    keys = {line.split()[1]: line.split()[-1] for line in project.ledger("tally")}
+    assert sorted(keys) == sorted(f"n{number}" for number in range(60))
+    assert len(set(project.ledger("tally"))) == 60
+
+
+def test_p19_a_cancel_is_done_once_though_its_holder_ends(project: Project, short: Path) -> None:
+    make_desk(project, "Clerk", keep=10_000)
+    fleet = Fleet(project, short)
+    addresses = [
+        told.expect(0).out.strip()
+        for told in ask_all(fleet, [("invoke", "-t", "Clerk", "nap", f"n{n}") for n in range(40)])
+    ]
+    with Holders(fleet, kill=False) as holders:
+        ended = ask_all(fleet, [("invocation", "cancel", address) for address in addresses])
+    assert holders.trouble == []
+    assert [told.expect(0).out for told in ended] == [f"cancelled {at}\n" for at in addresses]
+    project.agentctl("run", "--until-idle").expect(0)
+    ends = ends_by_event(project, "Clerk")
+    assert [ends[int(at.partition("#")[2])] for at in addresses] == [["cancelled"]] * 40
+    assert project.ledger("end ") == []
