@@ -1,8 +1,9 @@
 """Run the command a thousand times in processes of its own, without a thousand interpreter starts.
 
 `fleet.py SOCKET` imports what the command imports, and forks a process for each connection: a line
-of JSON with the words comes in, a line with the process's number goes out as soon as it runs, and
-one with its exit code and its streams when it has ended. The project is the working folder.
+of JSON comes in with the words, and after how many seconds to kill it (null: never). A line goes
+out as soon as it runs, and one with its exit code and its streams when it has ended. The project
+is the working folder.
 """
 
 from __future__ import annotations
@@ -17,14 +18,11 @@ import sys
 import tempfile
 from typing import BinaryIO, NoReturn
 
-LISTED = "modules: "
-
 
 def become_the_command(words: list[str], out: BinaryIO, err: BinaryIO) -> NoReturn:
     """Run `agentctl WORDS` in this process, as `python -m agentctl` would."""
     code = 0
     try:
-        os.setsid()
         null = os.open(os.devnull, os.O_RDONLY)
         for target, source in ((0, null), (1, out.fileno()), (2, err.fileno())):
             os.dup2(source, target)
@@ -45,13 +43,19 @@ def attend(connection: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     with connection.makefile("rwb") as line, tempfile.TemporaryFile() as out:
         with tempfile.TemporaryFile() as err:
-            words = json.loads(line.readline())
+            words, kill_after_s = json.loads(line.readline())
             pid = os.fork()
             if pid == 0:
                 os.close(connection.fileno())
                 become_the_command(words, out, err)
             line.write(json.dumps({"pid": pid}).encode() + b"\n")
             line.flush()
+            if kill_after_s is not None:
+                signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+                signal.setitimer(signal.ITIMER_REAL, kill_after_s)
+            # It stays a zombie until the timer is off: its number can't be another's by then.
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            signal.setitimer(signal.ITIMER_REAL, 0)
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             told = []
             for file in (out, err):

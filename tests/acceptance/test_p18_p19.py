@@ -1,4 +1,4 @@
-"""Races at full count: a cancel against the end of a run, a command against the end of a program."""
+"""Races at full count: a cancel against an end, a command against the end of its holder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import random
 import re
-import signal
 import socket
 import tempfile
 import threading
@@ -34,13 +33,8 @@ class Fleet:
         wait_until(lambda: os.path.exists(self.path) or not self.program.alive, "the fleet")
         assert self.program.alive, self.program.err
 
-    def start(self, *words: str) -> Sailing:
-        return Sailing(self.path, words)
-
-    def run(self, *words: str) -> Sailing:
-        sailing = self.start(*words)
-        sailing.end()
-        return sailing
+    def run(self, *words: str, kill_after_s: float | None = None) -> Sailing:
+        return Sailing(self.path, words, kill_after_s).end()
 
 
 class Sailing:
@@ -50,16 +44,16 @@ class Sailing:
     out: str
     err: str
 
-    def __init__(self, path: str, words: tuple[str, ...]) -> None:
+    def __init__(self, path: str, words: tuple[str, ...], kill_after_s: float | None) -> None:
         self.words = words
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(30)
         connection.connect(path)
         self.line = connection.makefile("rwb")
         connection.close()
-        self.line.write(json.dumps(words).encode() + b"\n")
+        self.line.write(json.dumps([words, kill_after_s]).encode() + b"\n")
         self.line.flush()
-        self.pid: int = self.read()["pid"]
+        self.read()  # it runs
 
     def read(self) -> Any:
         return json.loads(self.line.readline())
@@ -107,7 +101,7 @@ async def cancel(number: int, began: asyncio.Event) -> list[object]:
     flags = ["--running"] if number % 2 else []
     reader, writer = await asyncio.open_unix_connection(FLEET)
     words = ["invocation", "cancel", f"Racer#{number}", *flags]
-    writer.write(json.dumps(words).encode() + b"\\n")
+    writer.write(json.dumps([words, None]).encode() + b"\\n")
     await writer.drain()
     await reader.readline()
     began.set()
@@ -222,11 +216,10 @@ class Holders:
     def turn(self) -> None:
         chance = random.Random(self.count)
         while not self.over.is_set():
-            holder = self.fleet.start("run", *(() if self.kill else ("--until-idle",)))
             if self.kill:
-                time.sleep(chance.uniform(0.02, 0.15))
-                os.kill(holder.pid, signal.SIGKILL)
-            holder.end()
+                holder = self.fleet.run("run", kill_after_s=chance.uniform(0.02, 0.15))
+            else:
+                holder = self.fleet.run("run", "--until-idle")
             # 5: the clients had the folder all the time that it waited.
             if holder.code not in ((-9, 5) if self.kill else (0, 5)):
                 self.trouble.append(f"a holder ended with {holder.code}: {holder.err}")
