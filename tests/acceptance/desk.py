@@ -7,6 +7,9 @@ agents did to the world stands in the ledger, each deed with its call's key.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from .support import Project, Result, Running, wait_until
 
@@ -264,6 +267,22 @@ def make_desk(project: Project, *agents: str, **settings: str | int | bool) -> P
         parts.append(f"[agents.{name}.settings]\n{lines}")
     project.write("kavach.toml", "\n".join(parts))
     return project
+
+
+@contextmanager
+def closing(project: Project) -> Iterator[Project]:
+    """End what was started there, also if the setting up fails."""
+    try:
+        yield project
+    finally:
+        project.close()
+
+
+def desk_in(
+    folder: Path, *agents: str, **settings: str | int | bool
+) -> AbstractContextManager[Project]:
+    """A desk of its own for the tests of a module."""
+    return closing(make_desk(Project.create(folder), *agents, **settings))
 
 
 def serve(project: Project, *words: str, watched: str = "Clerk", **env: str) -> Running:

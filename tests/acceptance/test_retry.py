@@ -7,17 +7,24 @@ from collections.abc import Iterator
 
 import pytest
 
-from .desk import make_desk, open_gate, serve, submit, until_noted, until_state
+from .desk import (
+    desk_in,
+    make_desk,
+    open_gate,
+    serve,
+    submit,
+    until_noted,
+    until_state,
+)
 from .support import Project, find_key
 
 
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A desk in a program; its tests use names of their own."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("retry")), "Clerk", "Desk")
-    serve(project)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("retry"), "Clerk", "Desk") as project:
+        serve(project)
+        yield project
 
 
 def retry(project: Project, *words: str) -> None:

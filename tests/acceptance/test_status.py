@@ -8,7 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from .desk import make_desk, open_gate, serve, submit, until_noted, until_state
+from .desk import (
+    desk_in,
+    make_desk,
+    open_gate,
+    serve,
+    submit,
+    until_noted,
+    until_state,
+)
 from .support import Project, find_key, wait_until
 from .test_terminal import on_a_terminal
 
@@ -18,13 +26,12 @@ WORD = "hunter2-é"
 @pytest.fixture(scope="module")
 def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A desk in a program, with an event in most states, named so that narrow pipes have a case."""
-    project = make_desk(Project.create(tmp_path_factory.mktemp("status")))
-    serve(project)
-    for handler, state in (("nap", "sleeping"), ("work", "running"), ("buggy", "stuck")):
-        name = f"{state}-é🙂"
-        until_state(project, submit(project, "Clerk", handler, name, "-i", name), state)
-    yield project
-    project.close()
+    with desk_in(tmp_path_factory.mktemp("status")) as project:
+        serve(project)
+        for handler, state in (("nap", "sleeping"), ("work", "running"), ("buggy", "stuck")):
+            name = f"{state}-é🙂"
+            until_state(project, submit(project, "Clerk", handler, name, "-i", name), state)
+        yield project
 
 
 def test_h8_a_handler_that_blocks_its_turn_is_named(project: Project) -> None:
