@@ -61,6 +61,7 @@ class World(Capability):
 class Real(World):
     async def mark(self, what: str) -> None:
         note(what, call_key())
+        await asyncio.sleep(float(os.environ.get("SLOW", "0")))
 
     async def gate(self, name: str) -> str:
         note("at", name, call_key())
@@ -319,8 +320,8 @@ def submit(project: Project, agent: str, handler: str, *args: str) -> str:
 
 
 def until_state(project: Project, address: str, state: str) -> None:
-    """Wait by the command until the event has come to this state."""
-    words = ("invocation", "wait", address, "--for", state, "--timeout", "10s")
+    """Wait by the command until an event, `Clerk#1` or `Clerk KEY`, has come to this state."""
+    words = ("invocation", "wait", *address.split(" "), "--for", state, "--timeout", "10s")
     project.agentctl(*words).expect(0)
 
 

@@ -1,9 +1,9 @@
 """Run the command a thousand times in processes of its own, without a thousand interpreter starts.
 
-`fleet.py SOCKET` imports what the command imports, and forks a process for each connection: a line
-of JSON comes in with the words, and after how many seconds to kill it (null: never). A line goes
-out as soon as it runs, and one with its exit code and its streams when it has ended. The project
-is the working folder.
+`fleet.py SOCKET WORD…` imports what `run` and the command of these words import. Then it forks a
+process for each connection: a line of JSON comes in with the words, and after how many seconds to
+kill it (null: never). A line goes out as soon as it runs, and one with its exit code and its
+streams when it has ended. The project is the working folder.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def attend(connection: socket.socket) -> None:
 
 
 def warm_up() -> None:
-    """Import what commands import, learnt from commands that a child runs."""
+    """Import what commands import, learnt from commands that children run."""
     reading, writing = os.pipe()
-    for words in (["run", "--until-idle"], ["status"], ["invocation", "list"]):
+    for words in (["run", "--until-idle"], sys.argv[2:]):
         pid = os.fork()
         if pid == 0:
             real_exit = os._exit

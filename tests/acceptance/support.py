@@ -183,7 +183,9 @@ class Project:
 
     def copy_to(self, folder: Path) -> Project:
         """The same project, with its journals, somewhere else."""
-        shutil.copytree(self.root, folder / "project")
+        # The socket that a killed program left behind is no file, and serves nobody.
+        ignore = shutil.ignore_patterns("control")
+        shutil.copytree(self.root, folder / "project", ignore=ignore)
         twin = Project.create(folder)
         twin.environment = dict(self.environment)
         if self.ledger_path.exists():

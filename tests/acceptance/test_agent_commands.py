@@ -115,9 +115,10 @@ def test_requeue_fresh_beside_a_program_is_a_new_event(aside: Project) -> None:
 
 
 def test_requeue_beside_a_program_dry_run_changes_nothing(aside: Project) -> None:
-    before = aside.tree()
+    before = aside.set_aside("Clerk")
     aside.agentctl("requeue", "set-aside", "Clerk", "--all", "--dry-run").expect(0)
-    assert aside.tree() == before
+    assert aside.set_aside("Clerk") == before
+    assert [record for record in aside.records("Clerk") if "requeued" in record] == []
 
 
 def test_drop_beside_a_program_is_for_good(aside: Project) -> None:

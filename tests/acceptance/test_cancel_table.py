@@ -140,11 +140,13 @@ def test_r8_cancel_without_a_program(
 
 
 @pytest.mark.parametrize("flag", FLAGS)
-def test_r8_cancel_an_unknown_key(open_office: Office, left_office: Office, flag: str) -> None:
-    for office in (open_office, left_office):
-        told = cancel(office.project, "Clerk", "no-such-key", *FLAGS[flag]).expect(3)
+def test_r8_cancel_an_unknown_key(
+    open_office: Office, left_office: Office, tmp_path: Path, flag: str
+) -> None:
+    for project in (open_office.project, left_office.project.copy_to(tmp_path)):
+        told = cancel(project, "Clerk", "no-such-key", *FLAGS[flag]).expect(3)
         assert told.out == "unknown Clerk no-such-key\n"
-        beyond = cancel(office.project, "Clerk#9999", *FLAGS[flag]).expect(3)
+        beyond = cancel(project, "Clerk#9999", *FLAGS[flag]).expect(3)
         assert beyond.out.startswith("unknown Clerk")
 
 

@@ -202,8 +202,7 @@ def test_a_cancelled_event_tells_who_joins_that_it_is_cancelled(open_desk: Proje
     words = ("invoke", "--json", "Clerk", "nap", "joined", "-i", "joined")
     clients = [open_desk.start_agentctl(*words) for _ in range(2)]
     until_noted(open_desk, "begin joined ")
-    name = ("invocation", "wait", "Clerk", "joined", "--for", "sleeping", "--timeout", "10s")
-    open_desk.agentctl(*name).expect(0)
+    until_state(open_desk, "Clerk joined", "sleeping")
     cancel(open_desk, "Clerk", "joined").expect(0)
     for client in clients:
         error = client.end().expect(1).error_json

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from .desk import make_desk
+from .shop import make_agents
 from .support import Project, wait_until
 
 FLEET = Path(__file__).with_name("fleet.py")
@@ -27,9 +28,11 @@ FLEET = Path(__file__).with_name("fleet.py")
 class Fleet:
     """Commands of one project, each in a process forked from one that has imported already."""
 
-    def __init__(self, project: Project, folder: Path) -> None:
+    def __init__(self, project: Project, folder: Path, *typical: str) -> None:
+        """Start it; the command of these words tells what else to import."""
         self.path = str(folder / "fleet")
-        self.program = project.start_python(str(FLEET), self.path, env={"PYTHONHASHSEED": "0"})
+        words = (str(FLEET), self.path, *typical)
+        self.program = project.start_python(*words, env={"PYTHONHASHSEED": "0"})
         wait_until(lambda: os.path.exists(self.path) or not self.program.alive, "the fleet")
         assert self.program.alive, self.program.err
 
@@ -78,28 +81,26 @@ def short() -> Iterator[Path]:
 
 # The program itself asks the fleet to cancel its events, so that the race is at their end: each
 # run tells its number, and ends about when the command should reach it.
-RACE = """
+RACER = """
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
-import sys
 from abc import abstractmethod
 
-from agentctl import Agent, Capability, call_key, handler, start
+from agentctl import Agent, Capability, call_key, handler
 
-FLEET, COUNT, SEED = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-chance = random.Random(SEED)
+chance = random.Random(os.environ.get("SEED"))
 commands = []
-slots = asyncio.Semaphore(4)
-typical = 0.02
+typical_s = 0.02
 
 
 async def cancel(number: int, event: str, began: asyncio.Event) -> list[object]:
-    global typical
+    global typical_s
     flags = ["--running"] if number % 2 else []
-    reader, writer = await asyncio.open_unix_connection(FLEET)
+    reader, writer = await asyncio.open_unix_connection(os.environ["FLEET"])
     words = ["invocation", "cancel", event, *flags]
     writer.write(json.dumps([words, None]).encode() + b"\\n")
     await writer.drain()
@@ -107,7 +108,7 @@ async def cancel(number: int, event: str, began: asyncio.Event) -> list[object]:
     began.set()
     start_s = asyncio.get_running_loop().time()
     ended = json.loads(await reader.readline())
-    typical = 0.9 * typical + 0.1 * (asyncio.get_running_loop().time() - start_s)
+    typical_s = 0.9 * typical_s + 0.1 * (asyncio.get_running_loop().time() - start_s)
     writer.close()
     return [number, event, ended["code"], ended["out"], ended["err"]]
 
@@ -123,11 +124,11 @@ class Real(World):
         event = "#".join(call_key().split("-")[:2])
         commands.append(asyncio.ensure_future(cancel(number, event, began)))
         await began.wait()
-        moment = chance.uniform(0.3, 1.2) * typical
+        moment_s = chance.uniform(0.3, 1.2) * typical_s
         if chance.random() < 0.5:
-            await asyncio.sleep(moment)
+            await asyncio.sleep(moment_s)
             return 0.0
-        return moment
+        return moment_s
 
 
 class Racer(Agent):
@@ -139,19 +140,29 @@ class Racer(Agent):
         if rest:
             await asyncio.sleep(rest)
         return number
+"""
 
+RACE = """
+import asyncio
+import json
+import sys
 
-async def one(racer, number: int) -> list[object]:
-    async with slots:
-        try:
-            return ["completed", await racer.race(number)]
-        except (Exception, asyncio.CancelledError) as error:
-            return [type(error).__name__, number]
+from agentctl import start
+from racer import Racer, Real, commands
 
 
 async def main() -> None:
+    slots = asyncio.Semaphore(4)
+
+    async def one(number: int) -> list[object]:
+        async with slots:
+            try:
+                return ["completed", await racer.race(number)]
+            except (Exception, asyncio.CancelledError) as error:
+                return [type(error).__name__, number]
+
     async with start(Racer, world=Real()) as racer:
-        outcomes = await asyncio.gather(*(one(racer, n) for n in range(1, COUNT + 1)))
+        outcomes = await asyncio.gather(*(one(n) for n in range(1, int(sys.argv[1]) + 1)))
         answers = await asyncio.gather(*commands)
     print(json.dumps({"outcomes": outcomes, "answers": answers}))
 
@@ -174,10 +185,12 @@ def test_p18_a_cancel_at_the_very_end_never_meets_a_completion(
     project: Project, short: Path
 ) -> None:
     count, seed = 1000, random.randrange(1_000_000)
-    project.write("kavach.toml", '[project]\nname = "race"\n')
-    fleet = Fleet(project, short)
+    project.write("racer.py", RACER)
     project.write("race.py", RACE)
-    ran = project.python("race.py", fleet.path, str(count), str(seed), timeout=110).expect(0)
+    make_agents(project, Racer="racer:Racer")
+    project.environment.update(FLEET=str(short / "fleet"), SEED=str(seed))
+    Fleet(project, short, "invocation", "cancel", "Racer", "nobody")
+    ran = project.python("race.py", str(count), timeout=110).expect(0)
     told = json.loads(ran.out)
     outcomes = {number: kind for kind, number in told["outcomes"]}
     assert len(outcomes) == len(told["answers"]) == count
@@ -246,7 +259,7 @@ def test_p19_each_command_is_done_once_though_its_holder_ends(
     project: Project, short: Path
 ) -> None:
     make_desk(project, "Clerk")
-    fleet = Fleet(project, short)
+    fleet = Fleet(project, short, "invoke", "-t", "Clerk", "nothing")
     commands = [
         ("invoke", *(("-t",) if number % 2 else ()), "Clerk", "tally", f"n{number}")
         for number in range(200)
@@ -270,7 +283,7 @@ def test_p19_each_command_is_done_once_though_its_holder_ends(
 
 def test_p19_with_a_key_also_though_its_holder_is_killed(project: Project, short: Path) -> None:
     make_desk(project, "Clerk", max_starts=1000)
-    fleet = Fleet(project, short)
+    fleet = Fleet(project, short, "invoke", "-t", "Clerk", "nothing")
     commands = [
         ("invoke", "-t", "Clerk", "tally", f"n{number}", "-i", f"n{number}") for number in range(60)
     ]
@@ -288,7 +301,7 @@ def test_p19_with_a_key_also_though_its_holder_is_killed(project: Project, short
 
 def test_p19_a_cancel_is_done_once_though_its_holder_ends(project: Project, short: Path) -> None:
     make_desk(project, "Clerk")
-    fleet = Fleet(project, short)
+    fleet = Fleet(project, short, "invoke", "-t", "Clerk", "nothing")
     keys = [f"n{number}" for number in range(40)]
     asleep = ask_all(fleet, [("invoke", "-t", "Clerk", "nap", key, "-i", key) for key in keys])
     addresses = [told.expect(0).out for told in asleep]

@@ -32,14 +32,14 @@ def retry(project: Project, *words: str) -> None:
 
 
 def test_a_stuck_event_that_is_retried_keeps_its_number_and_its_calls(open_desk: Project) -> None:
-    open_desk.agentctl("invoke", "Clerk", "buggy", "bug", "-i", "bug").expect(1)
-    address = submit(open_desk, "Clerk", "buggy", "bug", "-i", "bug")
+    words = ("invoke", "--json", "Clerk", "buggy", "bug", "-i", "bug")
+    address = open_desk.agentctl(*words).expect(1).error_json["event"]
     retry(open_desk, address)  # nothing was mended: it is stuck again
     until_state(open_desk, address, "stuck")
     open_gate(open_desk, "bug")
     retry(open_desk, "Clerk", "bug")
     until_state(open_desk, address, "completed")
-    joined = open_desk.agentctl("invoke", "--json", "Clerk", "buggy", "bug", "-i", "bug").expect(0)
+    joined = open_desk.agentctl(*words).expect(0)
     assert (joined.json["event"], joined.json["result"]) == (address, "bug")
     assert len(open_desk.ledger("paid bug ")) == 1, "a recorded call was made again"
 
@@ -129,6 +129,7 @@ def test_accept_divergence_keeps_the_record_up_to_the_differing_call(
     assert project.ledger("instead ") == []
     if beside:
         serve(project)
+        until_state(project, "Clerk#1", "stuck")
     retry(project, "Clerk", "old", "--accept-divergence")
     if not beside:
         project.agentctl("run", "--until-idle").expect(0)
