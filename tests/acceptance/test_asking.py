@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ import pytest
 from .desk import (
     desk_in,
     events_on_record,
+    kill_after,
     make_desk,
     open_gate,
     serve,
@@ -181,20 +181,6 @@ async def main() -> None:
 
 asyncio.run(main())
 """
-
-
-def lines_on_record(project: Project, *agents: str) -> int:
-    paths = [project.journal_path(agent) for agent in agents]
-    return sum(path.read_bytes().count(b"\n") for path in paths if path.exists())
-
-
-def kill_after(project: Project, program: Running, lines: int, *agents: str) -> None:
-    """Kill as soon as so many more records than now stand in these journals, or nothing moves."""
-    goal = lines_on_record(project, *agents) + lines
-    end = time.monotonic() + 1.5
-    while lines_on_record(project, *agents) < goal and program.alive and time.monotonic() < end:
-        time.sleep(0.0005)
-    program.cut_power()
 
 
 def check_each_ran_once(project: Project, count: int) -> None:

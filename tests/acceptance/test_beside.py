@@ -78,6 +78,19 @@ def test_a_trigger_without_a_program_runs_at_the_next_start(project: Project) ->
     assert project.ledger() == ["tally later Clerk-1-1"]
 
 
+def test_what_a_trigger_answered_survives_kill_9(project: Project) -> None:
+    make_desk(project, "Clerk")
+    addresses = []
+    for number in range(3):
+        program = serve(project)
+        addresses.append(submit(project, "Clerk", "tally", f"n{number}"))
+        program.cut_power()
+    assert addresses == ["Clerk#1", "Clerk#2", "Clerk#3"]
+    project.agentctl("run", "--until-idle").expect(0)
+    done = {line for line in project.ledger("tally ")}
+    assert done == {f"tally n{number} Clerk-{number + 1}-1" for number in range(3)}
+
+
 def test_after_the_timeout_the_event_goes_on_in_the_program(open_desk: Project) -> None:
     began = time.monotonic()
     words = ("invoke", "Clerk", "work", "slow", "-i", "slow")

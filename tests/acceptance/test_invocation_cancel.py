@@ -10,6 +10,7 @@ from .desk import (
     cancel,
     desk_in,
     ends_on_record,
+    kill_after,
     make_desk,
     open_gate,
     serve,
@@ -119,6 +120,26 @@ def test_a_cancelled_clean_up_is_not_made_again_after_a_restart(project: Project
     assert project.ledger("end once ") == []
     assert ends_on_record(project, 1) in (["cancelled"], [])  # the start may have left it out
     assert cancel(project, address).expect(0).out == "already cancelled Clerk#1\n"
+
+
+def test_r20_kill_9_at_any_moment_around_a_cancel_leaves_one_end(project: Project) -> None:
+    make_desk(project, "Clerk", max_starts=100)
+    project.environment["SLOW"] = "0.01"
+    names = [f"moment-{number}" for number in range(8)]
+    for number, name in enumerate(names):
+        program = serve(project)
+        address = submit(project, "Clerk", "nap", name, "-i", name)
+        until_state(project, address, "sleeping")
+        client = project.start_agentctl("invocation", "cancel", "Clerk", name)
+        kill_after(project, program, number, "Clerk")
+        told = client.end().expect(0)  # the program's answer, or without it its own
+        assert told.out in (f"cancelled {address}\n", f"already cancelled {address}\n")
+    project.agentctl("run", "--until-idle").expect(0)
+    assert project.ledger("end ") == []
+    for name in names:
+        assert cancel(project, "Clerk", name).expect(0).out.startswith("already cancelled ")
+        for deed in ("undo", "undone"):
+            assert len(set(project.ledger(f"{deed} {name} "))) == 1, project.ledger(deed)
 
 
 def test_a_running_call_is_cut_off_and_the_event_never_completes(open_desk: Project) -> None:

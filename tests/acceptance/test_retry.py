@@ -75,6 +75,21 @@ def test_a_retry_without_a_program_is_on_record_and_runs_at_the_next_start(
     assert project.ledger("paid later ") == ["paid later Clerk-1-1"]
 
 
+@pytest.mark.parametrize("handler", ["buggy", "refused"])
+def test_a_retry_that_was_answered_survives_kill_9(project: Project, handler: str) -> None:
+    make_desk(project, "Clerk")
+    program = serve(project)
+    words = ("invoke", "--json", "Clerk", handler, "kill", "-i", "kill")
+    project.agentctl(*words).expect(1)
+    open_gate(project, "kill")
+    retry(project, "Clerk", "kill")
+    program.cut_power()
+    project.agentctl("run", "--until-idle").expect(0)
+    told = project.agentctl(*words).expect(0).json
+    assert (told["event"], told["result"]) == ("Clerk#1", "kill")
+    assert project.ledger("paid kill ") == ["paid kill Clerk-1-1"]
+
+
 def test_a_persons_retries_do_not_count_as_starts(project: Project) -> None:
     make_desk(project, "Clerk", max_starts=2)
     serve(project)
