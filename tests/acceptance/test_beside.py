@@ -87,7 +87,7 @@ def test_what_a_trigger_answered_survives_kill_9(project: Project) -> None:
         program.cut_power()
     assert addresses == ["Clerk#1", "Clerk#2", "Clerk#3"]
     project.agentctl("run", "--until-idle").expect(0)
-    done = {line for line in project.ledger("tally ")}
+    done = set(project.ledger("tally "))
     assert done == {f"tally n{number} Clerk-{number + 1}-1" for number in range(3)}
 
 
