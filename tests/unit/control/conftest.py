@@ -103,7 +103,13 @@ class Served:
 
     @property
     def held(self):
-        return self.server._limits.held - self.server._budget.left
+        shared = self.server._shared
+        return shared.limits.held - shared.held.left
+
+    @property
+    def under_way(self):
+        shared = self.server._shared
+        return shared.limits.under_way - shared.under_way.left
 
 
 @pytest.fixture
@@ -129,6 +135,7 @@ def serve(folder):
                     await served.server.close()
                 assert served.connections == 0
                 assert served.held == 0
+                await served.until(lambda: served.under_way == 0)
 
         return asyncio.run(life())
 

@@ -264,18 +264,37 @@ def test_a_budget_gives_each_a_little_and_all_no_more_than_there_is():
     assert budget.left == 100_000
 
 
-def test_too_many_requests_at_once_on_one_connection_are_refused(serve):
+def test_what_methods_work_on_at_once_is_bounded(serve, limits):
+    async def scene(served):
+        async with served.peers(2) as (peer, other):
+            for number in range(60):
+                await peer.send(asked("wait", of=number) + b"\n")
+            refused = (await peer.line())["id"]
+            answers = [await peer.line() for _ in range(refused + 1, 60)]
+            assert [answer["id"] for answer in answers] == list(range(refused + 1, 60))
+            assert {answer["error"]["message"] for answer in answers} == {
+                "too much is being asked at once"
+            }
+            assert served.waiting == refused < 55  # 200 kB, 4 KiB and a bit for each
+            assert (await other.ask(asked("echo")))["id"] == 1  # a small one always fits
+            served.let_go.set()
+            assert {(await peer.line())["id"] for _ in range(refused)} == set(range(refused))
+            assert (await peer.ask(asked("echo")))["id"] == 1
+
+    serve(scene, limits=limits(under_way=200_000))
+
+
+def test_large_requests_that_wait_are_bounded(serve, limits):
     async def scene(served):
         async with served.peers() as peer:
-            for number in range(1030):
-                await peer.send(asked("wait", of=number) + b"\n")
-            refused = [await peer.line() for _ in range(6)]
-            assert [answer["id"] for answer in refused] == list(range(1024, 1030))
-            assert served.waiting == 1024
+            for number in range(4):
+                await peer.send(asked("wait", ["x" * MIB], number) + b"\n")
+            answer = await peer.line()
+            assert (answer["id"], answer["error"]["code"]) == (3, -32000)
             served.let_go.set()
-            assert {(await peer.line())["id"] for _ in range(1024)} == set(range(1024))
+            assert {(await peer.line())["id"] for _ in range(3)} == {0, 1, 2}
 
-    serve(scene)
+    serve(scene, limits=limits(under_way=7 * MIB // 2))
 
 
 def test_who_hangs_up_takes_back_what_waits_and_nobody_elses(serve):

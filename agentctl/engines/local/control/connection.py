@@ -9,6 +9,7 @@ about goes on.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import socket
 from collections import deque
@@ -47,7 +48,8 @@ log = logging.getLogger("agentctl")
 
 _FREE: Final = 16 * 1024
 _UNREAD: Final = 256 * 1024
-_AT_ONCE: Final = 1024
+_REQUEST: Final = 4 * 1024
+_LINES_AT_ONCE: Final = 64
 _LAST_MOMENT_S: Final = 0.05
 
 
@@ -60,12 +62,15 @@ class Limits:
         longest: bytes of a request's line.
         held: bytes that unfinished requests and unread answers of all peers may hold, beside
             16 KiB for each.
+        under_way: bytes that the requests that methods work on may hold, in the same way; each
+            counts 4 KiB more than it is long.
         connections: peers at once.
     """
 
     patience_s: float = 30.0
     longest: int = LONGEST_REQUEST
     held: int = 64 * MIB
+    under_way: int = 256 * MIB
     connections: int = 2048
 
 
@@ -84,6 +89,15 @@ class Budget:
         return True
 
 
+class Shared:
+    """What all connections of a socket share: their limits, and the room that is left."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.held = Budget(limits.held)
+        self.under_way = Budget(limits.under_way)
+
+
 class Connection:
     """A peer that was admitted; owns its socket."""
 
@@ -91,21 +105,20 @@ class Connection:
         self,
         sock: socket.socket,
         methods: Methods,
-        *,
-        budget: Budget,
-        limits: Limits,
+        shared: Shared,
         when_over: Callable[[Connection], None],
     ) -> None:
         self._sock = sock
         self._methods = methods
-        self._budget = budget
-        self._limits = limits
+        self._shared = shared
+        self._limits = shared.limits
         self._when_over = when_over
         self._loop = asyncio.get_running_loop()
-        self._lines = Lines(limits.longest)
+        self._lines = Lines(shared.limits.longest)
         self._answers: deque[bytes] = deque()
         self._unread = 0
         self._held = 0
+        self._asked = 0
         self._taken = asyncio.Event()
         self._under_way: set[asyncio.Task[None]] = set()
         self._writer: asyncio.Task[None] | None = None
@@ -175,7 +188,7 @@ class Connection:
 
     def _hold(self) -> bool:
         held = self._lines.unfinished + self._unread
-        if not self._budget.change(self._held, held):
+        if not self._shared.held.change(self._held, held):
             return False
         self._held = held
         return True
@@ -190,10 +203,12 @@ class Connection:
             if not chunk:
                 return
             self._moved_s = self._loop.time()
-            for line in self._lines.feed(chunk):
+            for count, line in enumerate(self._lines.feed(chunk), 1):
                 deadline_s = None
                 self._take(line)
                 await self._until_taken()
+                if count % _LINES_AT_ONCE == 0:
+                    await asyncio.sleep(0)
             if not self._hold():
                 raise Refusal(FAILED, "too much is being sent at once")
             if not self._lines.unfinished:
@@ -214,15 +229,17 @@ class Connection:
             return
         try:
             request = read_request(line)
-            if len(self._under_way) >= _AT_ONCE:
-                asked = None if request.id is UNSET else request.id
-                raise Refusal(FAILED, "too many requests at once", asked)
+            asked = self._asked + len(line) + _REQUEST
+            if not self._shared.under_way.change(self._asked, asked):
+                by = None if request.id is UNSET else request.id
+                raise Refusal(FAILED, "too much is being asked at once", by)
         except Refusal as refusal:
             self._queue(write_failure(refusal.id, refusal.failure))
             return
         task = self._loop.create_task(self._answer(request))
         self._under_way.add(task)
-        task.add_done_callback(self._over)
+        task.add_done_callback(functools.partial(self._over, asked - self._asked))
+        self._asked = asked
 
     # -- answering
 
@@ -253,8 +270,10 @@ class Connection:
             return write_failure(asked, Failure(NO_METHOD, f"no method {request.method[:100]!r}"))
         return write_result(asked, await method(request.params))
 
-    def _over(self, task: asyncio.Task[None]) -> None:
+    def _over(self, size: int, task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)
+        self._shared.under_way.change(self._asked, self._asked - size)
+        self._asked -= size
         self._moved_s = self._loop.time()
         if not task.cancelled() and (error := task.exception()) is not None:
             # The program is ending in this method: the peer hears that there is no answer.

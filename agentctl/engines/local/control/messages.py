@@ -84,7 +84,8 @@ class Lines:
             self._check(end - begin)
             line = chunk[begin:end]
             if self._rest:
-                line = bytes(self._rest + line)
+                self._rest += line
+                line = bytes(self._rest)
                 self._rest = bytearray()
             yield line
             begin = end + 1

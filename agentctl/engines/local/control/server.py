@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from agentctl.engines.local.control.connection import Budget, Connection, Limits, Methods
+from agentctl.engines.local.control.connection import Connection, Limits, Methods, Shared
 from agentctl.engines.local.control.credentials import is_admitted, peer_uid
 from agentctl.engines.local.control.place import Place, place_of, prepare
 from agentctl.errors import DiskTrouble
@@ -58,11 +58,10 @@ class ControlServer:
         """
         self._folder = folder
         self._methods = methods
-        self._limits = limits or Limits()
         self._uid_of = uid_of
         self._look_s = look_s
-        self._budget = Budget(self._limits.held)
-        self._room = _room(self._limits.connections)
+        self._shared = Shared(limits or Limits())
+        self._room = _room(self._shared.limits.connections)
         self._left = asyncio.Event()
         self._connections: dict[Connection, None] = {}
         self._bound: _Bound | None = None
@@ -170,13 +169,7 @@ class ControlServer:
             sock.close()
             return
         sock.setblocking(False)
-        connection = Connection(
-            sock,
-            self._methods,
-            budget=self._budget,
-            limits=self._limits,
-            when_over=self._leave,
-        )
+        connection = Connection(sock, self._methods, self._shared, self._leave)
         self._connections[connection] = None
 
     def _leave(self, connection: Connection) -> None:
