@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -23,10 +24,12 @@ PROGRAM = Path(__file__).with_name("control_program.py")
 
 
 @pytest.fixture
-def folder(tmp_path):
-    path = tmp_path / "agents" / "Bot"
-    path.mkdir(parents=True, mode=0o700)
-    return str(path)
+def folder():
+    # Not tmp_path: other runs of pytest take everybody else's access to what is above it away.
+    with tempfile.TemporaryDirectory() as root:
+        path = Path(root, "agents", "Bot")
+        path.mkdir(parents=True, mode=0o700)
+        yield str(path)
 
 
 @pytest.fixture

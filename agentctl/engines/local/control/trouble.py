@@ -24,7 +24,6 @@ INTERNAL: Final = -32603
 FAILED: Final = -32000
 
 _LONGEST: Final = 64 * 1024
-_ROOTS: Final = (AgentctlError, Exception, BaseException, object)
 
 
 class ControlGone(AgentctlError):
@@ -97,14 +96,10 @@ def _known(name: str) -> type[AgentctlError] | None:
 
 
 def _buildable(kind: type[AgentctlError]) -> type[AgentctlError]:
-    """The class itself, or its nearest base that needs no more than a message."""
-    for one in kind.__mro__:
-        if one in _ROOTS:
-            break
-        if issubclass(one, AgentctlError) and _takes_a_message(one):
-            assert one.exit_code == kind.exit_code, "a base with another exit code"
-            return one
-    return AgentctlError
+    """The class itself, or its nearest base of the same exit code that a message can build."""
+    bases = (one for one in kind.__mro__ if issubclass(one, AgentctlError))
+    fitting = (one for one in bases if one.exit_code == kind.exit_code and _takes_a_message(one))
+    return next(fitting, AgentctlError)
 
 
 def _takes_a_message(kind: type[AgentctlError]) -> bool:
