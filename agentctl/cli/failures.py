@@ -95,10 +95,16 @@ def failure_of_end(end: Ended) -> Failure:
             "mend the code; the event runs again at the next start, with its recorded calls, so "
             f"don't invoke another: agentctl run {end.event.agent} --until-idle"
         )
+    elif end.status == "cancelled":
+        code, what, detail = 1, f"{event} was cancelled", "somebody cancelled it before it ended"
+        hint = "invoke it again if it is wanted after all"
     else:
         code, what = 1, f"{event} failed"
         detail = f"{end.type}: {end.text}" if end.type and end.text else end.type or end.text
-        hint = f"it doesn't run again; what happened: agentctl inspect journal {event}"
+        hint = (
+            f"it doesn't run again by itself; run it again from the failing call: "
+            f"agentctl invocation retry {event}"
+        )
     return Failure(code, what, detail or what, hint, event, end.status, end.type)
 
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentctl.errors import BadArguments, UsageError
 from agentctl.times import parse_duration
+
+if TYPE_CHECKING:
+    from agentctl.engines.changes import State
 
 
 def duration(flag: str, text: str) -> timedelta:
@@ -28,6 +32,26 @@ def duration(flag: str, text: str) -> timedelta:
 def lock_wait_s(text: str) -> float:
     """Read `--lock-wait`."""
     return duration("--lock-wait", text).total_seconds()
+
+
+def states(flag: str, text: str) -> frozenset[State]:
+    """Read a flag's states, parted by commas.
+
+    Raises:
+        UsageError: one is none; with the nearest.
+    """
+    from agentctl.engines.changes import State
+
+    known = {str(state).replace("_", "-"): state for state in State}
+    words = [word.strip().replace("_", "-") for word in text.split(",")]
+    for word in words:
+        if word not in known:
+            from agentctl.nearest import nearest_hint
+
+            raise UsageError(
+                f"{flag}: there is no state {word!r}", hint=nearest_hint(word, known, "states")
+            )
+    return frozenset(known[word] for word in words)
 
 
 def read_text(value: str) -> str:

@@ -112,20 +112,26 @@ class Output:
 
     @contextmanager
     def users_code(self) -> Iterator[None]:
-        """Send to stderr what the user's code prints, its child processes too."""
+        """Send to stderr what the user's code prints, its child processes too.
+
+        Results still go where they belong.
+        """
         self._stdout.flush()
-        kept, real = None, sys.stdout
-        if real is sys.__stdout__ and _number(self._stdout) == _STDOUT:
+        kept, real, results = None, sys.stdout, self._stdout
+        if real is sys.__stdout__ and _number(results) == _STDOUT:
             kept = os.dup(_STDOUT)
             os.dup2(_STDERR, _STDOUT)
+            self._stdout = _tolerant(os.fdopen(kept, "w", encoding=results.encoding))
         sys.stdout = self._stderr
         try:
             yield
         finally:
             sys.stdout = real
             if kept is not None:
+                self._stdout.flush()
                 os.dup2(kept, _STDOUT)
-                os.close(kept)
+                self._stdout.close()
+                self._stdout = results
 
 
 def plain(text: str) -> str:

@@ -76,6 +76,24 @@ COMMANDS: Final = (
         "agentctl.cli.commands.invocation_show",
     ),
     Command(
+        ("invocation", "wait"),
+        "AGENT [KEY]",
+        "wait until one event is over, or in a state",
+        "agentctl.cli.commands.invocation_wait",
+    ),
+    Command(
+        ("invocation", "cancel"),
+        "AGENT [KEY]",
+        "cancel one event",
+        "agentctl.cli.commands.invocation_cancel",
+    ),
+    Command(
+        ("invocation", "retry"),
+        "AGENT [KEY]",
+        "run a stuck or failed event again",
+        "agentctl.cli.commands.invocation_retry",
+    ),
+    Command(
         ("agent", "list"),
         "[AGENT]",
         "list instances, and what is kept of each",
@@ -86,6 +104,12 @@ COMMANDS: Final = (
         "INSTANCE",
         "show one instance: its state, its keys, its open events",
         "agentctl.cli.commands.agent_show",
+    ),
+    Command(
+        ("agent", "delete"),
+        "INSTANCE",
+        "delete one instance: its state, keys and queued events",
+        "agentctl.cli.commands.agent_delete",
     ),
     Command(
         ("inspect", "journal"),

@@ -122,3 +122,11 @@ class DeleteDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.dele
     cancelled: tuple[str, ...]
     keys: int
     dry_run: bool
+
+
+class WaitDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.wait/1"):
+    """An event that is where it was wanted."""
+
+    event: str
+    key: str | None
+    status: str

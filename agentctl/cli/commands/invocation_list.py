@@ -11,15 +11,13 @@ import typer
 from agentctl.cli import events_text, watching
 from agentctl.cli.commands.asking import AgentArgument, NumberOption
 from agentctl.cli.failures import tell_damage
+from agentctl.cli.inputs import states
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_rows
-from agentctl.engines.changes import State
 from agentctl.engines.port import Desk
-from agentctl.errors import UsageError
 from agentctl.names import Address
-from agentctl.nearest import nearest_hint
 from agentctl.ops import documents, places
 from agentctl.ops.view_documents import InvocationsDocument
 from agentctl.ops.views import EventQuery, Seen, in_short, list_events
@@ -57,18 +55,8 @@ def parse(
     The words are scheduled, queued, running, sleeping, waiting, stuck, completed, failed,
     cancelled, missed and set-aside. Of ended events only those are known that are still kept.
     """
-    words = [word for each in status or () for word in each.split(",")]
-    return Request(agent, EventQuery(frozenset(map(_state, words)), number), watch)
-
-
-def _state(word: str) -> State:
-    known = {str(state).replace("_", "-"): state for state in State}
-    found = known.get(word.strip().replace("_", "-"))
-    if found is None:
-        raise UsageError(
-            f"--status: there is no state {word!r}", hint=nearest_hint(word, known, "states")
-        )
-    return found
+    wanted = states("--status", ",".join(status)) if status else frozenset()
+    return Request(agent, EventQuery(wanted, number), watch)
 
 
 def execute(request: Request, output: Output) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal, NoReturn
 
 import msgspec
 import typer
@@ -14,15 +13,14 @@ from agentctl.cli.failures import Failure, failure_of_end, users_traceback, writ
 from agentctl.cli.inputs import duration, lock_wait_s, read_arguments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_project
-from agentctl.cli.programs import run_program
-from agentctl.cli.stopping import StopSignals
 from agentctl.cli.telling import Teller, level_of, set_up_logging
-from agentctl.engines.port import Ended, InvokeRequest
-from agentctl.errors import AgentctlError, DiskTrouble, UsageError
-from agentctl.hosting import Host
+from agentctl.engines.port import Desk, Ended, InvokeRequest
+from agentctl.errors import UsageError
 from agentctl.names import Address
-from agentctl.ops import arguments, documents, running
-from agentctl.ops.programs import load_agents, make_program
+from agentctl.ops import documents, places
+from agentctl.ops.asking import new_id
+from agentctl.ops.invoking import Outcome, invoke, trigger
+from agentctl.project.model import Project
 
 EXAMPLES = (
     ("agentctl invoke Bot request 7", "run request(7) of Bot, and print its result"),
@@ -30,17 +28,23 @@ EXAMPLES = (
     ("agentctl invoke Bot shift -- -5", "an argument that begins with a dash"),
     ("agentctl invoke Bot request --args @arguments.json", "arguments from a file"),
     ("agentctl invoke Bot request 7 --json", "the result with its event, for a program"),
+    ("agentctl invoke -i order-7 Bot request 7", "once, however often this is said"),
+    ("agentctl invoke -t Bot request 7", "print the event's address, and don't wait for it"),
 )
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to run, and how long to wait."""
+    """What to run, and how long to wait.
 
-    address: Address
-    handler: str
-    words: Sequence[str]
-    args: bytes | None
+    Attributes:
+        made_key: the idempotency key is one that was made here.
+        trigger: don't wait for the end.
+    """
+
+    asked: InvokeRequest
+    made_key: bool
+    trigger: bool
     timeout_s: float | None
     lock_wait_s: float
 
@@ -57,6 +61,17 @@ def parse(
         str | None,
         typer.Option("--args", metavar="JSON|@FILE|-", help="all arguments at once"),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("-i", "--idempotency-key", metavar="KEY", help="one event a key; - makes one"),
+    ] = None,
+    trigger_it: Annotated[
+        bool, typer.Option("-t", "--trigger", help="print the event's address, and don't wait")
+    ] = False,
+    if_full: Annotated[
+        str,
+        typer.Option("--if-full", metavar="wait|refuse", help="if too many events queue (wait)"),
+    ] = "wait",
     timeout: Annotated[
         str | None,
         typer.Option("--timeout", metavar="DURATION", help="wait no longer; exit code 124"),
@@ -67,139 +82,167 @@ def parse(
 ) -> Request:
     """Run one handler, and print its result as JSON on stdout.
 
-    What handlers print goes to stderr. Unfinished events of the agent go on meanwhile. See
-    agentctl help arguments.
+    A program that runs the agent runs it; without one the command does, and unfinished events of
+    the agent go on meanwhile. What handlers print goes to stderr. See agentctl help arguments.
     """
     if args is not None and words:
         raise UsageError("--args and arguments don't go together", hint="leave one of them out")
+    if trigger_it and timeout is not None:
+        raise UsageError("--trigger doesn't wait, so it needs no --timeout", hint="leave one out")
     address = Address.parse(agent)
     if address.event is not None:
         raise UsageError(
             f"{agent!r} is an event, and an agent is needed",
             hint=f"write: agentctl invoke {Address(address.agent, address.identity)} {handler}",
         )
-    return Request(
-        address,
+    asked = InvokeRequest(
+        address.agent,
+        address.identity,
         handler,
-        words or (),
-        None if args is None else read_arguments(args, objects=True),
+        words=() if args is None and words is None else words,
+        text=None if args is None else read_arguments(args, objects=True).decode(),
+        key=new_id() if key == "-" else key,
+        if_full=_if_full(if_full),
+        id=new_id(),
+    )
+    return Request(
+        asked,
+        key == "-",
+        trigger_it,
         None if timeout is None else duration("--timeout", timeout).total_seconds(),
         lock_wait_s(lock_wait),
     )
 
 
+def _if_full(text: str) -> Literal["wait", "refuse"]:
+    if text == "refuse":
+        return "refuse"
+    if text == "wait":
+        return "wait"
+    raise UsageError(f"--if-full can't be {text!r}", hint="it is wait or refuse")
+
+
 def execute(request: Request, output: Output) -> int:
     """Run it."""
     project = find_project(output)
-    project.agent(request.address.agent)
+    project.agent(request.asked.agent)
+    desk = places.open_desk(places.Place(project.root, project))
     set_up_logging(output, as_json=output.options.json, level=level_of(output))
+    if request.made_key:
+        output.trouble(f"idempotency key: {request.asked.key}")
+    if request.trigger:
+        with output.users_code():
+            outcome = trigger(desk, project, request.asked, wait_s=request.lock_wait_s)
+    else:
+        try:
+            outcome = _run(request, project, desk, output)
+        except KeyboardInterrupt:
+            write_failure(_interrupted(request.asked), output)
+            return 130
+    return _tell(request, outcome, output)
+
+
+def _interrupted(asked: InvokeRequest) -> Failure:
+    return Failure(
+        130,
+        "interrupted",
+        "Ctrl-C came before the answer; if the event was accepted, the program goes on with it",
+        f"see it with: agentctl invocation list {asked.agent}",
+    )
+
+
+def _run(request: Request, project: Project, desk: Desk, output: Output) -> Outcome:
+    def alone() -> NoReturn:
+        _be_the_program(request, project, output)
+
+    return invoke(
+        desk,
+        request.asked,
+        alone,
+        wait_s=request.lock_wait_s,
+        timeout_s=request.timeout_s,
+    )
+
+
+def _be_the_program(request: Request, project: Project, output: Output) -> NoReturn:
+    from agentctl.cli.alone import Telling, invoke_alone
+    from agentctl.cli.programs import run_program
+    from agentctl.engines.local.words import handler_signature, is_query
+    from agentctl.ops.programs import load_agents, make_program
+
+    asked = request.asked
     with output.users_code():
-        agents = load_agents(project, [request.address.agent])
-        signature = arguments.handler_signature(agents[0].cls, request.handler)
-        given = (
-            arguments.from_words(signature, request.words)
-            if request.args is None
-            else arguments.from_json(signature, request.args.decode())
-        )
-        asked = InvokeRequest(
-            request.address.agent,
-            request.address.identity,
-            request.handler,
-            given.args,
-            given.kwargs or None,
-        )
+        agents = load_agents(project, [asked.agent])
+        handler_signature(agents[0].cls, asked.handler)  # before any folder is opened
         teller = Teller(quietly=True)
-        program = make_program(
-            project, agents, teller, command="agentctl invoke", lock_wait_s=request.lock_wait_s
-        )
+        program = make_program(project, agents, teller, command="agentctl invoke", lock_wait_s=0.0)
+    telling = Telling(
+        ended=lambda end: _tell_end(request, end, output),
+        read=lambda result: _write(request, None, result, output),
+    )
     work = functools.partial(
-        _invoke,
+        invoke_alone,
         asked=asked,
-        query=arguments.is_query(agents[0].cls, request.handler),
+        query=is_query(agents[0].cls, asked.handler),
         timeout_s=request.timeout_s,
         program=program,
         teller=teller,
         output=output,
+        telling=telling,
     )
-    return run_program(work, output)
+    run_program(work, output, passing_on_locked=True)
 
 
-async def _invoke(
-    signals: StopSignals,
-    *,
-    asked: InvokeRequest,
-    query: bool,
-    timeout_s: float | None,
-    program: Host,
-    teller: Teller,
-    output: Output,
-) -> int:
-    import asyncio
-
-    stop_asked = asyncio.Event()
-    answer, read = None, b""
-    signals.serve(program.begin_stop, stop_asked, program.grace)
-    try:
-        with output.users_code():
-            async with program as engine:
-                if query:
-                    read = await engine.query(asked)
-                else:
-                    answer = await running.invoke(
-                        engine,
-                        asked,
-                        stop_asked=stop_asked,
-                        timeout_s=timeout_s,
-                        accepted=teller.own,
-                    )
-    except AgentctlError as error:
-        if not signals.number or isinstance(error, DiskTrouble):
-            raise
-        write_failure(_unasked(signals), output)
-        return signals.code
-    if answer is None:
-        return _write(None, asked.handler, read, shown_on=output)
-    if answer.ended is not None:
-        return _tell(answer.ended, output)
-    signals.gave_up = True
-    failure = _unanswered(answer, timeout_s, signals)
+def _tell(request: Request, outcome: Outcome, output: Output) -> int:
+    if outcome.how == "read":
+        return _write(request, None, outcome.result or b"null", output)
+    if outcome.how == "accepted":
+        return _tell_accepted(request, outcome, output)
+    if outcome.ended is not None:
+        return _tell_end(request, outcome.ended, output)
+    event = str(outcome.event)
+    failure = Failure(
+        124,
+        f"{event} hasn't ended yet",
+        f"--timeout passed ({request.timeout_s:g} s); the program that runs it goes on with it",
+        f"wait for it with: agentctl invocation wait {event}",
+        event,
+        "running",
+    )
     write_failure(failure, output)
     return failure.code
 
 
-def _write(event: str | None, handler: str, result: bytes, *, shown_on: Output) -> int:
-    if shown_on.options.json:
-        document = documents.InvokeDocument(event, handler, None, "completed", msgspec.Raw(result))
-        result = documents.encode(document)
-    shown_on.document(result)
+def _tell_accepted(request: Request, outcome: Outcome, output: Output) -> int:
+    event = str(outcome.event)
+    if output.options.json:
+        asked = request.asked
+        document = documents.InvokeDocument(event, asked.handler, asked.key, "queued")
+        output.document(documents.encode(document))
+    else:
+        output.line(event)
+    if not outcome.beside:
+        output.note(f"it runs with the next start: agentctl run {request.asked.agent}")
     return 0
 
 
-def _tell(end: Ended, output: Output) -> int:
+def _write(request: Request, event: str | None, result: bytes, output: Output) -> int:
+    if output.options.json:
+        asked = request.asked
+        document = documents.InvokeDocument(
+            event, asked.handler, asked.key, "completed", msgspec.Raw(result)
+        )
+        result = documents.encode(document)
+    output.document(result)
+    return 0
+
+
+def _tell_end(request: Request, end: Ended, output: Output) -> int:
     if end.status == "completed":
-        return _write(str(end.event), end.handler, end.result or b"null", shown_on=output)
+        return _write(request, str(end.event), end.result or b"null", output)
     if end.error is not None and end.status == "stuck" and not end.divergence:
         for line in () if output.options.json else users_traceback(end.error):
             output.trouble(line)
     failure = failure_of_end(end)
     write_failure(failure, output)
     return failure.code
-
-
-def _unasked(signals: StopSignals) -> Failure:
-    return Failure(
-        signals.code,
-        "interrupted",
-        "the command was interrupted before its event was accepted; nothing of it is on record",
-        "run it again",
-    )
-
-
-def _unanswered(answer: running.Answer, timeout_s: float | None, signals: StopSignals) -> Failure:
-    event = str(answer.event)
-    hint = f"what was finished is on record; go on with: agentctl run {answer.event.agent}"
-    if answer.how == "timeout":
-        why = f"--timeout passed ({timeout_s:g} s); it goes on at the next start"
-        return Failure(124, f"{event} hasn't ended yet", why, hint, event, "running")
-    why = f"the command was interrupted before {event} ended; it goes on at the next start"
-    return Failure(signals.code, "interrupted", why, hint, event, "running")

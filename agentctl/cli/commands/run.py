@@ -118,7 +118,7 @@ def execute(request: Request, output: Output) -> int:
     work = functools.partial(
         _serve, request=request, folder=project.root / "agents", program=program, output=output
     )
-    return run_program(work, output)
+    run_program(work, output)
 
 
 async def _serve(

@@ -1,0 +1,74 @@
+"""`agentctl agent delete`: delete an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from agentctl.cli.output import Output
+from agentctl.cli.place import find_place
+from agentctl.names import Address
+from agentctl.ops import documents, places
+from agentctl.ops.asking import asker
+from agentctl.ops.changes import DeleteDocument
+from agentctl.ops.invocations import delete
+
+EXAMPLES = (
+    ("agentctl agent delete 'Poller(\"my-poller\")'", "say what goes, and ask"),
+    ("agentctl agent delete Poller/my-poller --yes", "don't ask"),
+    ("agentctl agent delete Poller/my-poller --dry-run", "only say what would go"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which instance."""
+
+    instance: Address
+    dry_run: bool
+
+
+def parse(
+    *,
+    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help='Poller/eu, or Poller("eu")')],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False,
+) -> Request:
+    """Delete an instance: its state, its idempotency keys, its events that haven't begun.
+
+    Says what goes, and asks. An event of it that has begun stands in the way. Its numbers are
+    never used again.
+    """
+    return Request(Address.parse(instance), dry_run)
+
+
+def execute(request: Request, output: Output) -> int:
+    """Delete it."""
+    place = find_place(output)
+    desk = places.open_desk(place)
+    places.check_known(place, desk, request.instance.agent)
+    by = asker(output.environ)
+    document = delete(desk, request.instance, dry_run=True, by=by)
+    if not request.dry_run:
+        if not output.confirm(f"delete {document.instance}, {_what(document)}?"):
+            output.note("nothing was deleted")
+            return 1
+        document = delete(desk, request.instance, dry_run=False, by=by)
+    if output.options.json:
+        output.document(documents.encode(document))
+        return 0
+    said = "would delete" if request.dry_run else "deleted"
+    output.line(f"{said} {document.instance}")
+    output.note(f"gone with it: {_what(document)}" if not request.dry_run else _what(document))
+    return 0
+
+
+def _what(document: DeleteDocument) -> str:
+    state = f"{document.state_bytes} bytes of state"
+    keys = "1 idempotency key" if document.keys == 1 else f"{document.keys} idempotency keys"
+    if not document.cancelled:
+        return f"{state}, {keys}, no event"
+    shown = ", ".join(document.cancelled[:5])
+    more = f" and {len(document.cancelled) - 5} more" if len(document.cancelled) > 5 else ""
+    return f"{state}, {keys}, and its events that haven't begun: {shown}{more}"

@@ -1,0 +1,93 @@
+"""`agentctl invocation cancel`: cancel one event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from agentctl.cli.output import Output
+from agentctl.cli.place import find_place
+from agentctl.engines.changes import CancelAnswer
+from agentctl.ops import documents, places
+from agentctl.ops.asking import asker
+from agentctl.ops.changes import CancelDocument
+from agentctl.ops.invocations import EXIT_CODES, Which, cancel, which
+
+EXAMPLES = (
+    ("agentctl invocation cancel Bot#3", "event 3 of Bot, if it isn't executing"),
+    ("agentctl invocation cancel Bot order-7", "the one that was invoked with this key"),
+    ("agentctl invocation cancel Bot#3 --running", "also if it is executing"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which event, and how."""
+
+    meant: Which
+    running: bool
+    reason: str
+
+
+def parse(
+    *,
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Bot#3; or an agent, with a KEY")],
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="the invocation's idempotency key")
+    ] = None,
+    running: Annotated[
+        bool, typer.Option("--running", help="also if it is executing; its clean-up still runs")
+    ] = False,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="why, for the audit log")
+    ] = "",
+) -> Request:
+    """Cancel one event; the answer is a word of its own.
+
+    cancelled and already cancelled: exit 0. running and finished: 4, it is too late. unknown: 3.
+    An event that had begun gets to clean up: its `finally` blocks run, and their calls are made.
+    """
+    return Request(which(agent, key), running, reason)
+
+
+def execute(request: Request, output: Output) -> int:
+    """Cancel it."""
+    place = find_place(output)
+    desk = places.open_desk(place)
+    places.check_known(place, desk, request.meant.address.agent)
+    document = cancel(
+        desk,
+        request.meant,
+        running=request.running,
+        reason=request.reason,
+        by=asker(output.environ),
+    )
+    if output.options.json:
+        output.document(documents.encode(document))
+    else:
+        output.line(_line(document, request.meant))
+        _hint(document, output)
+    return EXIT_CODES[CancelAnswer(document.answer)]
+
+
+def _line(document: CancelDocument, meant: Which) -> str:
+    words = document.answer.replace("_", " ")
+    if document.event is None:
+        named = meant.key if meant.key is not None else f"#{meant.address.event}"
+        instance = str(meant.address).partition("#")[0]
+        return f"{words} {instance} {named}"
+    if document.answer == CancelAnswer.FINISHED and document.status is not None:
+        return f"{words} {document.event} ({document.status.replace('_', ' ')})"
+    return f"{words} {document.event}"
+
+
+def _hint(document: CancelDocument, output: Output) -> None:
+    if document.answer == CancelAnswer.RUNNING:
+        output.note("hint: it is executing; cancel it all the same with --running")
+    elif document.answer == CancelAnswer.UNKNOWN:
+        output.note("hint: agentctl invocation list shows which there are")
+    elif document.status == "set_aside":
+        agent, _, number = (document.event or "").partition("#")
+        output.note(f"hint: remove it for good with: agentctl set-aside drop {agent} {number}")
