@@ -5,7 +5,7 @@ They stand beside the kinds in `records`, which knows them all.
 
 from __future__ import annotations
 
-from msgspec import Raw
+from msgspec import Raw, field
 
 from agentctl.record_base import RecordBase
 
@@ -34,7 +34,7 @@ class AsideRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     behind: tuple[str, ...] = ()
     accepted: int = 0
     started: int = 0
-    times: dict[str, int] = {}
+    times: dict[str, int] = field(default_factory=dict)
     extra: tuple[Raw, ...] = ()
     at: int = 0
 
@@ -62,7 +62,7 @@ class DropRecord(RecordBase, frozen=True):
 
 
 class CancelRecord(RecordBase, frozen=True):
-    """A cancellation is delivered to the event's handler (R20); it ends cancelled, whatever it does.
+    """A cancellation is delivered to the event's handler (R20), which then can only end cancelled.
 
     `by` and `reason` are whoever asked for it.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -28,6 +29,9 @@ class Keeping:
 
     retention_us: int | None = None
     keep_failed_us: int | None = None
+
+
+KEEP_ALL: Final = Keeping()
 
 
 def compacted(history: JournalHistory, header: Header, keeping: Keeping) -> list[bytes]:

@@ -268,7 +268,7 @@ class HandlerLoop(ForbiddenLoop):
         self._fed = False
 
     def cancel(self, at_us: int) -> None:
-        """Raise `CancelledError` in the handler where it waits; the next `turn()` lets it happen."""
+        """Raise `CancelledError` in the handler where it waits; `turn()` then lets it happen."""
         self.now_us = max(self.now_us, at_us)
         assert self.root is not None
         self._fed = True

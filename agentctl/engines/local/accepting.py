@@ -95,9 +95,9 @@ def _check_same(agent: str, wanted: Wanted, found: tuple[int, str, str | None]) 
     if handler == wanted.handler and known == wanted.digest:
         return
     where = f"{format_instance(agent, wanted.identity)}#{number}"
-    what = "another handler" if handler != wanted.handler else "other arguments"
+    differs = f"the handler {wanted.handler}" if handler != wanted.handler else "other arguments"
     raise KeyReused(
-        f"the key {wanted.key!r} stands for {where}, {handler} with what it was given; "
-        f"this is {what}",
+        f"the key {wanted.key!r} stands for {where}, an event of {handler}; "
+        f"now it came with {differs}",
         hint=f"take a new key; or see that event: agentctl invocation show {where}",
     )

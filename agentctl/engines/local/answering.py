@@ -56,7 +56,7 @@ class Answering:
 
     Args:
         guard: runs what changes an agent, so that nothing goes on once something is broken.
-        check_alive: raises if nothing goes on.
+        check_alive: raises if nothing new begins; `check_dead` if nothing goes on.
     """
 
     def __init__(
@@ -64,10 +64,12 @@ class Answering:
         agents: Mapping[str, AgentRuntime],
         guard: Callable[[Callable[[], None]], None],
         check_alive: Callable[[], None],
+        check_dead: Callable[[], None],
     ) -> None:
         self._agents = agents
         self._guard = guard
         self._check_alive = check_alive
+        self._check_dead = check_dead
         self._accepting: set[asyncio.Future[None]] = set()
         self.waits = Waits()
 
@@ -133,7 +135,7 @@ class Answering:
         """Put an event on record; it is accepted once that is durable."""
         numbers: list[int] = []
         self._guard(lambda: numbers.append(runtime.accept(wanted)))
-        self._check_alive()
+        self._check_dead()
         return numbers[0]
 
     async def durable(self, runtime: AgentRuntime) -> None:
@@ -145,7 +147,7 @@ class Answering:
             await durable  # nothing stands between: who asked hears it before a call can begin
         finally:
             self._accepting.discard(durable)
-        self._check_alive()
+        self._check_dead()
 
     # -- changes
 
@@ -165,7 +167,7 @@ class Answering:
 
         self._guard(now)
         if not answers:
-            self._check_alive()
+            self._check_dead()
         answer = answers[0]
         if isinstance(answer, AgentctlError):
             raise answer

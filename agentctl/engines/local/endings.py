@@ -173,10 +173,10 @@ def cancelled(finished: Finished, loop: HandlerLoop) -> End:
     if error is not None:
         log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
     record = CancelledRecord(_number(finished), ran=True, at=finished.at_us)
-    return cancelled_end(finished.event, finished.handler.name, record)
+    return _cancelled_end(finished.event, finished.handler.name, record)
 
 
-def cancelled_end(event: Address, handler: str, record: CancelledRecord) -> End:
+def _cancelled_end(event: Address, handler: str, record: CancelledRecord) -> End:
     """The end of an event by a cancellation."""
     error = Cancelled(f"{event} was cancelled", hint="invoke it again if it was wanted after all")
     return End(record, Ended(event, handler, "cancelled"), error)

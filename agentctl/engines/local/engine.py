@@ -58,7 +58,9 @@ class LocalEngine:
         self.when_dead: Callable[[], None] | None = None
         self._holding = self._speaking = False
         self._watched: dict[Address, asyncio.Future[End]] = {}
-        self.answering = Answering(self.agents, self.program.guard, self.check_alive)
+        self.answering = Answering(
+            self.agents, self.program.guard, self.check_alive, self._check_dead
+        )
         self._serving = Serving(
             self.answering, self.program, self._told, lambda: list(self._warnings)
         )

@@ -1,4 +1,4 @@
-"""A look into a running program: what executes, which calls are made, and where their code stands."""
+"""A look into a running program: what executes, which calls are made, where their code stands."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ the event, unless nobody waits for it any more. It never writes and never delive
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from agentctl.engines.local.asking import Question
@@ -56,7 +56,7 @@ class Making:
         if isinstance(op, AskOp):
             exclusive = self._site.exclusive(self._accepted)
             question = Question(op, key, self._site.name, self._accepted, exclusive)
-            opened.running = program.spawn(self._take(opened, program.ask(question)), None)
+            opened.running = program.spawn(self._take(opened, lambda: program.ask(question)), None)
             return
         assert isinstance(op, CallOp)
         refused = op.denied or self._site.denied(op)
@@ -75,7 +75,7 @@ class Making:
             lambda: self._entered(key, op),
         )
         name = CallName(self._site.name, key, op.method.fn, program.now_us())
-        opened.running = program.spawn(self._take(opened, run_call(run)), name)
+        opened.running = program.spawn(self._take(opened, lambda: run_call(run)), name)
 
     def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:
         made = failed(error)
@@ -85,9 +85,9 @@ class Making:
         self._site.program.listener.called(key, op.method.fn)
         self._site.entered(self._accepted.event)
 
-    async def _take(self, opened: OpenOp, work: Coroutine[None, None, Made]) -> None:
+    async def _take(self, opened: OpenOp, work: Callable[[], Awaitable[Made]]) -> None:
         try:
-            made = await work
+            made = await work()
         except asyncio.CancelledError as error:
             if not self.waits_for(opened) or self._site.program.stopping:
                 return

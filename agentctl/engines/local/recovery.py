@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentctl.core.audit import audit_lines
 from agentctl.core.audit_trail import AuditTrail
-from agentctl.core.compaction import Keeping, compacted
+from agentctl.core.compaction import KEEP_ALL, Keeping, compacted
 from agentctl.core.history import JournalHistory
 from agentctl.errors import JournalDamaged
 from agentctl.records import FORMAT, Header, check_format, decode_line
@@ -123,7 +123,7 @@ class Rewriting:
     audit: bool
     leaving: int = 0
     keep: int | None = None
-    keeping: Keeping = Keeping()
+    keeping: Keeping = KEEP_ALL
 
 
 def rewrite(opened: Opened, by: Rewriting) -> None:

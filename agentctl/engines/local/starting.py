@@ -109,7 +109,7 @@ def _take_note(history: JournalHistory, moves: list[Any]) -> None:
 def _end_cancelled(
     opened: recovery.Opened, name: str, events: list[EventHistory], now_us: int
 ) -> None:
-    """End events that were cancelled and kill the program in their clean-up: it isn't tried again."""
+    """End cancelled events whose clean-up kills the program: it isn't tried again."""
     for event in events:
         record = CancelledRecord(event.number, ran=True, at=now_us)
         opened.store.append([encode(record)])

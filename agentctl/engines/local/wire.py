@@ -1,4 +1,4 @@
-"""What goes over a control socket beside changes and questions: ends, and what they are asked by."""
+"""What goes over a control socket beside changes and questions: waits and ends."""
 
 from __future__ import annotations
 
