@@ -166,6 +166,19 @@ class Inside(Struct, frozen=True):
     warnings: Sequence[tuple[int, str]]
 
 
+class ArchivedView(Struct, frozen=True):
+    """One agent's part of an archive.
+
+    Attributes:
+        bytes: how long its files are.
+        records: how many records of its journal are in it.
+    """
+
+    agent: str
+    bytes: int
+    records: int
+
+
 class CountView(Struct, frozen=True):
     """How an agent stands, without its events one by one; quick also where there are many.
 

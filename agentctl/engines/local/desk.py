@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentctl.engines.local.looking import Looking
     from agentctl.engines.views import (
         AgentView,
+        ArchivedView,
         CountView,
         HolderView,
         InstanceView,
@@ -168,6 +169,17 @@ class FilesDesk:
         from agentctl.engines.local import counting
 
         return counting.lock(agent, agent_folder(self._root, agent), self._disk)
+
+    def backup(self, agents: Sequence[str], target: Path) -> Sequence[ArchivedView]:
+        """Write one archive of these agents' folders; takes no lock.
+
+        Raises:
+            Conflict: the file exists.
+            JournalDamaged: a journal is damaged; no archive is written.
+        """
+        from agentctl.engines.local.backing_up import backup
+
+        return backup(self._root, agents, target, self._disk)
 
     def _looking(self) -> Looking:
         from agentctl.engines.local.looking import Looking
