@@ -7,7 +7,7 @@ same way: who asks may not have heard it, since whoever it asked was just ending
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -44,6 +44,12 @@ from agentctl.records import Record
 from agentctl.value_errors import clean
 
 T = TypeVar("T")
+
+_WORDS: Final = {
+    Standing.IDLE: "queued",
+    Standing.RAN: "under way",
+    Standing.EXECUTING: "running",
+}
 
 
 def carry_out(ground: Ground, change: Change) -> Answer:
@@ -166,9 +172,10 @@ def _retryable(ground: Ground, found: Found, address: str) -> Any:
             hint="invoke it again, as a new event; keep_failed says how long they are kept",
         )
     event = ground.whole(found.number)
-    if found.open and (event.bug is None or ground.standing(found.event) is not Standing.IDLE):
+    standing = ground.standing(found.event) if found.open else Standing.IDLE
+    if found.open and (event.bug is None or standing is not Standing.IDLE):
         raise Conflict(
-            f"{address} is neither stuck nor failed",
+            f"{address} is {_WORDS[standing]}, neither stuck nor failed",
             hint=f"see what it does: agentctl invocation show {address}",
         )
     return event
