@@ -108,7 +108,7 @@ COMMANDS: Final = (
     Command(
         ("agent", "delete"),
         "INSTANCE",
-        "delete one instance: its state, keys and queued events",
+        "delete one instance: its state, keys and open events",
         "agentctl.cli.commands.agent_delete",
     ),
     Command(

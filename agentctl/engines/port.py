@@ -361,6 +361,10 @@ class Desk(Protocol):
         """
         ...
 
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None where none does, or none answers."""
+        ...
+
     def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:
         """Carry out a change: under the folder's lock, or through the program that holds it.
 

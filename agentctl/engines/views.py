@@ -161,6 +161,7 @@ class Inside(Struct, frozen=True):
         warnings: the latest, each with its time in microseconds of the wall clock.
     """
 
+    now_us: int
     executing: Sequence[int]
     calls: Sequence[RunningCall]
     warnings: Sequence[tuple[int, str]]
