@@ -167,7 +167,10 @@ class JournalHistory:
     def _reopened(self, number: int) -> EventHistory | None:
         """A failed event that a retry queues again."""
         event = self.kept.events.get(number)
-        if event is not None:
+        if event is not None and self._is_carried_over:
+            self.kept.take(number)  # how it ended since then stands in a record of its own
+            self._opened(event)
+        elif event is not None:
             self.reopen(event)
         return event
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from msgspec import Struct
 from agentctl.engines.changes import Accepted, Answer, Change, Invoked
 from agentctl.engines.views import (
     AgentView,
+    ArchivedView,
     CountView,
     HolderView,
     Inside,
@@ -300,10 +302,7 @@ class Desk(Protocol):
         ...
 
     def follow(self, agent: str) -> Callable[[], Sequence[JournalLine]]:
-        """Follow a journal: each call of the answer reads the lines that are new since the last.
-
-        Also over its replacement by a new one, of which only what is new is given.
-        """
+        """Follow a journal, also over its replacement: each call of the answer reads what is new."""
         ...
 
     def audit(self, agent: str) -> Sequence[str]:
@@ -352,6 +351,18 @@ class Desk(Protocol):
 
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
+        ...
+
+    def backup(self, agents: Sequence[str], target: Path) -> Sequence[ArchivedView]:
+        """Write one archive (tar.gz) of these agents' folders, also beside running programs.
+
+        Raises:
+            Conflict, JournalDamaged: no archive was written.
+        """
+        ...
+
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None where none does, or none answers."""
         ...
 
     def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:

@@ -161,9 +161,23 @@ class Inside(Struct, frozen=True):
         warnings: the latest, each with its time in microseconds of the wall clock.
     """
 
+    now_us: int
     executing: Sequence[int]
     calls: Sequence[RunningCall]
     warnings: Sequence[tuple[int, str]]
+
+
+class ArchivedView(Struct, frozen=True):
+    """One agent's part of an archive.
+
+    Attributes:
+        bytes: how long its files are.
+        records: how many records of its journal are in it.
+    """
+
+    agent: str
+    bytes: int
+    records: int
 
 
 class CountView(Struct, frozen=True):

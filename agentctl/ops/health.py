@@ -5,6 +5,7 @@ Invariant: a damaged journal is never well. Takes no lock and changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,6 +18,9 @@ from agentctl.times import SECOND_US
 
 FAILS: Final = ("late", "stuck", "set-aside")
 """What is not well, unless less is asked for."""
+
+WARNED_FOR_US: Final = 3600 * SECOND_US
+"""How long a program's warning is told."""
 
 LATE_FROM_S: Final = 60.0
 """An event may wait so long for others under suspicion (R10); beyond that it is late."""
@@ -35,10 +39,21 @@ def status_of(
     """
     counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
-    return StatusDocument(not wrong, tuple(_status(one) for one in counted)), wrong
+    statuses = (_status(one, _warned(desk, one)) for one in counted)
+    return StatusDocument(not wrong, tuple(statuses)), wrong
 
 
-def _status(count: CountView) -> AgentStatus:
+def _warned(desk: Desk, count: CountView) -> Sequence[str]:
+    """What the program that runs the agent warned of lately, as far as it is about the agent."""
+    inside = None if count.holder is None else desk.inside(count.agent)
+    if inside is None:
+        return ()
+    since_us = inside.now_us - WARNED_FOR_US
+    about = re.compile(rf"{re.escape(count.agent)}\b")
+    return [text for at_us, text in inside.warnings if at_us >= since_us and about.match(text)]
+
+
+def _status(count: CountView, warned: Sequence[str]) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -48,7 +63,7 @@ def _status(count: CountView) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        tuple(_warnings(count)),
+        (*_warnings(count), *dict.fromkeys(warned)),
     )
 
 

@@ -63,7 +63,7 @@ class SeenInvocation(Struct, frozen=True):
     """
 
     event: str
-    state: str
+    status: str
     handler: str
     key: str | None
     accepted: str | None
@@ -110,7 +110,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
     """
 
     event: str
-    state: str
+    status: str
     handler: str
     key: str | None
     args: Raw
@@ -153,11 +153,11 @@ class AgentsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.agen
 
 
 class SeenKey(Struct, frozen=True):
-    """An idempotency key that is remembered; `state` is its event's."""
+    """An idempotency key that is remembered; `status` is its event's."""
 
     key: str
     event: str
-    state: str
+    status: str
 
 
 class InstanceDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.instance/1"):

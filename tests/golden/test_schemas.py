@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.ops import changes, documents, journal_documents, view_documents
+from agentctl.ops import backing_up, changes, documents, journal_documents, view_documents
 
 FIELDS = {
     "agentctl.error/1": "code error detail hint event status type",
@@ -31,6 +31,7 @@ FIELDS = {
     "agentctl.agents/1": "agents",
     "agentctl.instance/1": "instance state keys events",
     "agentctl.lock/1": "agents",
+    "agentctl.backup/1": "file agents",
 }
 PARTS = {
     "SeenJournal": "agent path records damaged",
@@ -52,11 +53,12 @@ PARTS = {
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
     "SeenKey": "key event state",
+    "BackedUpAgent": "agent bytes records",
     "SeenLock": "agent path held note",
 }
 STRUCTS = {
     name: each
-    for module in (documents, journal_documents, changes, view_documents)
+    for module in (documents, journal_documents, changes, view_documents, backing_up)
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__
 }

@@ -76,7 +76,7 @@ def execute(request: Request, output: Output) -> int:
     rows = [told.call(call) for call in event.calls]
     if output.is_terminal:
         output.line("")
-        write_rows(("CALL", "WHAT", "STATE", "CALLED", "OUTCOME"), rows, output)
+        write_rows(("call", "what", "state", "called", "outcome"), rows, output)
     else:
         for row in rows:
             output.line(columns(("call", *row)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentctl.engines.port import (
     Holder,
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from agentctl.engines.local.looking import Looking
     from agentctl.engines.views import (
         AgentView,
+        ArchivedView,
         CountView,
         HolderView,
+        Inside,
         InstanceView,
         LockView,
     )
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from agentctl.sdk.agent import Agent
 
 T = TypeVar("T")
+
+_LOOK_S: Final = 1.0
+"""How long a look into a running program may take: its handlers may block it."""
 
 
 class FilesDesk:
@@ -169,10 +174,33 @@ class FilesDesk:
 
         return counting.lock(agent, agent_folder(self._root, agent), self._disk)
 
+    def backup(self, agents: Sequence[str], target: Path) -> Sequence[ArchivedView]:
+        """Write one archive of these agents' folders; takes no lock.
+
+        Raises:
+            Conflict: the file exists.
+            JournalDamaged: a journal is damaged; no archive is written.
+        """
+        from agentctl.engines.local.backing_up import backup
+
+        return backup(self._root, agents, target, self._disk)
+
     def _looking(self) -> Looking:
         from agentctl.engines.local.looking import Looking
 
         return Looking(self._root, self._clock, self._disk)
+
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None where none does, or none answers."""
+        from agentctl.engines.local.control import Control, ControlGone
+        from agentctl.engines.local.wire import Nothing
+        from agentctl.engines.views import Inside
+
+        try:
+            with Control.connect(agent_folder(self._root, agent), _LOOK_S) as control:
+                return control.call("look", Nothing(), Inside, _LOOK_S)
+        except (ControlGone, TimeoutError):
+            return None
 
     # -- changing
 

@@ -147,6 +147,7 @@ class EventRun:
         ledger = self._ledger
         for path, record in self.history.deliveries:
             if isinstance(record, CancelRecord):
+                replay.undelivered -= 1
                 self._deliver_cancel(record)
                 continue
             opened = ledger.take(path)
