@@ -91,9 +91,7 @@ def test_r17_a_failed_event_stays_for_its_time_beyond_the_last_ones(fold, days, 
 
 
 def test_r17_of_failed_ones_at_most_a_thousand_stay(fold):
-    lines = [
-        line for n in range(1, 1003) for line in (*event(n), f'{{"failed":{n},"type":"x.Y"}}')
-    ]
+    lines = [line for n in range(1, 1003) for line in (*event(n), f'{{"failed":{n},"type":"x.Y"}}')]
     assert numbers(rewritten(fold(*lines, header=NOTHING))) == list(range(3, 1003))
 
 
@@ -147,9 +145,7 @@ def test_a_cancelled_and_a_retried_event_read_the_same_after_a_rewrite(fold):
 
 
 def test_the_records_of_an_open_event_stay_byte_for_byte(fold):
-    history = fold(
-        *event(1), '{"done":1}', *event(2), '{"cancelled":2}', *OPEN, header=NOTHING
-    )
+    history = fold(*event(1), '{"done":1}', *event(2), '{"cancelled":2}', *OPEN, header=NOTHING)
     bodies = rewritten(history)
     assert [body.decode() for body in bodies[1:]] == OPEN
     again = read(bodies)
