@@ -1,4 +1,4 @@
-"""R23: a rewrite keeps exactly what is needed: what is open, states, and what R17 says of the rest."""
+"""R23: a rewrite keeps exactly what is needed: what is open, states, and the rest as R17 says."""
 
 from __future__ import annotations
 
