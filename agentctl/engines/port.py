@@ -302,7 +302,7 @@ class Desk(Protocol):
         ...
 
     def follow(self, agent: str) -> Callable[[], Sequence[JournalLine]]:
-        """Follow a journal, also over its replacement: each call of the answer reads what is new."""
+        """Follow a journal, also over its replacement: each call of it reads what is new."""
         ...
 
     def audit(self, agent: str) -> Sequence[str]:
@@ -330,11 +330,7 @@ class Desk(Protocol):
         ...
 
     def count(self, agent: str) -> CountView:
-        """Count where an agent's events stand.
-
-        Raises:
-            FormatTooNew: a later version wrote the journal.
-        """
+        """Count where an agent's events stand; raises as `look`."""
         ...
 
     def instances(self, agent: str) -> Sequence[InstanceView]:
@@ -349,6 +345,10 @@ class Desk(Protocol):
         """Tell which program holds an agent's folder."""
         ...
 
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None if none does, or it doesn't answer."""
+        ...
+
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
         ...
@@ -359,10 +359,6 @@ class Desk(Protocol):
         Raises:
             Conflict, JournalDamaged: no archive was written.
         """
-        ...
-
-    def inside(self, agent: str) -> Inside | None:
-        """Look into the program that runs an agent; None where none does, or none answers."""
         ...
 
     def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:

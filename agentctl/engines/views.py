@@ -37,6 +37,7 @@ class CallView(Struct, frozen=True):
         state: `open`, `ok`, `error`, `fired` or `dropped`.
         outcome: of `ok` the value as JSON, of `error` its type and text.
         until_us: of a timer: its end.
+        where: of one that is being made: file and line at which its code stands.
     """
 
     key: str
@@ -47,6 +48,7 @@ class CallView(Struct, frozen=True):
     at_us: int = 0
     ended_us: int | None = None
     until_us: int | None = None
+    where: str | None = None
 
 
 class LockView(Struct, frozen=True):

@@ -45,7 +45,7 @@ PARTS = {
     "EventCounts": "scheduled queued running sleeping waiting stuck",
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
     "SeenInvocation": "event state handler key accepted ended next waits_for text",
-    "SeenCall": "key fn state args outcome at ended until",
+    "SeenCall": "key fn state args outcome at ended until where",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
     "SeenKey": "key event state",

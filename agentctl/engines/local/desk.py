@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.port import (
     Holder,
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from agentctl.sdk.agent import Agent
 
 T = TypeVar("T")
-
-_LOOK_S: Final = 1.0
-"""How long a look into a running program may take: its handlers may block it."""
 
 
 class FilesDesk:
@@ -168,6 +165,12 @@ class FilesDesk:
 
         return counting.holder(agent_folder(self._root, agent), self._disk)
 
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None if none does, or it doesn't answer."""
+        from agentctl.engines.local import counting
+
+        return counting.inside(agent_folder(self._root, agent), self._disk)
+
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
         from agentctl.engines.local import counting
@@ -189,18 +192,6 @@ class FilesDesk:
         from agentctl.engines.local.looking import Looking
 
         return Looking(self._root, self._clock, self._disk)
-
-    def inside(self, agent: str) -> Inside | None:
-        """Look into the program that runs an agent; None where none does, or none answers."""
-        from agentctl.engines.local.control import Control, ControlGone
-        from agentctl.engines.local.wire import Nothing
-        from agentctl.engines.views import Inside
-
-        try:
-            with Control.connect(agent_folder(self._root, agent), _LOOK_S) as control:
-                return control.call("look", Nothing(), Inside, _LOOK_S)
-        except (ControlGone, TimeoutError):
-            return None
 
     # -- changing
 
