@@ -19,13 +19,12 @@ import pytest
 from agentctl import Agent, handler
 from agentctl.cli import watching
 from agentctl.cli.app import main
+from agentctl.engines.changes import Requeued, RequeueRequest
 from agentctl.engines.port import (
     Ended,
     JournalLine,
     JournalView,
     Recovered,
-    Requeued,
-    RequeueRequest,
     SetAsideView,
     Stopped,
 )
