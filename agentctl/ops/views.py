@@ -108,7 +108,9 @@ def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView
             hint=f"see what is known: agentctl invocation list {address.agent}; "
             f"and what ended: agentctl inspect audit {address.agent}",
         )
-    return _with_places(desk, found[-1]), view
+    # A key that was cancelled may be used anew: the newest event is meant.
+    newest = max(found, key=lambda event: event.event.event or 0)
+    return _with_places(desk, newest), view
 
 
 def _with_places(desk: Desk, event: EventView) -> EventView:

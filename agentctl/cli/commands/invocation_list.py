@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -82,7 +82,9 @@ def _watch(
     if output.is_terminal:
 
         def draw() -> None:
-            seen = list_events(desk, chosen, query)
+            # What doesn't fit would scroll the newest away, or the titles.
+            fits = query if query.last is not None else replace(query, last=output.height - 2)
+            seen = list_events(desk, chosen, fits)
             write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
 
         return watching.watch(draw, output)
