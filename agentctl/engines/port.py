@@ -206,8 +206,11 @@ class Engine(Protocol):
         """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""
         ...
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         """Put on record at once that a stop begins (R12); a signal's handler may call it.
+
+        Args:
+            at_most: the longest grace that any call gets; None: its agent's own.
 
         Returns:
             Whether there is something to stop: not before the folders are held.

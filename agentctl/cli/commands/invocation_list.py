@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agentctl.cli import events_text, watching
+from agentctl.cli import events_text
 from agentctl.cli.commands.asking import AgentArgument, NumberOption
 from agentctl.cli.failures import tell_damage
 from agentctl.cli.inputs import states
@@ -87,7 +87,7 @@ def _watch(
             seen = list_events(desk, chosen, fits)
             write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
 
-        return watching.watch(draw, output)
+        return redrawing.watch(draw, output)
 
     def lines() -> Sequence[str]:
         seen = list_events(desk, chosen, query)
@@ -95,7 +95,7 @@ def _watch(
             return [_document(seen).decode()]
         return [columns(row) for row in events_text.rows_of(seen, _moments(output))]
 
-    return watching.watch_lines(lines, output)
+    return redrawing.watch_lines(lines, output)
 
 
 def _document(seen: Seen) -> bytes:

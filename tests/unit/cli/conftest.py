@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from agentctl import Agent, handler
-from agentctl.cli import watching
+from agentctl.cli import redrawing
 from agentctl.cli.app import main
 from agentctl.engines.changes import Requeued, RequeueRequest
 from agentctl.engines.port import (
@@ -146,7 +146,7 @@ class FakeEngine:
     def grace(self) -> timedelta:
         return timedelta(seconds=5)
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         return True
 
     async def stop(self) -> Stopped:
@@ -296,6 +296,6 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 return
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(watching, "pause", pause)
+        monkeypatch.setattr(redrawing, "pause", pause)
 
     return become
