@@ -6,7 +6,7 @@ values are JSON as recorded, so that no face needs the user's types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +22,9 @@ from agentctl.engines.views import (
     HolderView,
     Inside,
     InstanceView,
+    JournalView,
     LockView,
+    SetAsideView,
 )
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
@@ -220,53 +222,6 @@ class Engine(Protocol):
     async def stop(self) -> Stopped:
         """Stop gracefully (R12); a second time it answers the same and does nothing."""
         ...
-
-
-class JournalLine(Struct, frozen=True):
-    """One line of a journal as a reader sees it.
-
-    Attributes:
-        body: the record's JSON, without frame.
-    """
-
-    number: int
-    body: bytes
-
-
-class JournalView(Struct, frozen=True):
-    """A journal as it lies there; its lines are read each time they are walked through.
-
-    Attributes:
-        lines: the records, and among them the lines that only say what was durable:
-            `{"synced":512}`.
-        texts: all lines of the file as they stand, whatever they are worth.
-        damaged: the first damaged line and the reason, or None.
-        unfinished: the last line is not complete yet.
-    """
-
-    agent: str
-    path: str
-    lines: Iterable[JournalLine]
-    texts: Iterable[JournalLine]
-    damaged: tuple[int, str] | None
-    unfinished: bool
-
-
-class SetAsideView(Struct, frozen=True):
-    """One event in `set-aside`.
-
-    Attributes:
-        records: its lines, its own first.
-        under_way: calls that a crash cut off and the lines don't show: each may or may not have
-            happened.
-    """
-
-    event: Address
-    handler: str
-    args: bytes
-    starts: int
-    records: Sequence[bytes]
-    under_way: Sequence[str] = ()
 
 
 class Holder(Protocol):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agentctl.cli import events_text
+from agentctl.cli import events_text, redrawing
 from agentctl.cli.commands.asking import AgentArgument, NumberOption
 from agentctl.cli.failures import tell_damage
 from agentctl.cli.inputs import states

@@ -30,7 +30,7 @@ from agentctl.engines.local.waiters import Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Interrupted, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.record_moves import AnsweredRecord, CancelledRecord, ToldRecord
+from agentctl.record_moves import AnsweredRecord, CancelledRecord
 from agentctl.records import (
     BugRecord,
     DoneRecord,
@@ -333,33 +333,6 @@ class AgentRuntime:
     def forget(self, identity: Identity) -> None:
         """Drop the state of an instance that was deleted."""
         self._states.pop(identity, None)
-
-    def told(self, asking: Asking) -> None:
-        """Take note that who asked needs the answer no more; it may be forgotten here."""
-        history = self.history
-        number = history.kept.untold.get(asking) or history.asked.get(asking)
-        if number is None:
-            return
-        self.append(ToldRecord(asking[0], number, at=self.program.now_us()))
-        self.durable_soon()
-        if number in self.open:
-            history.told(self.open[number])
-        else:
-            history.kept.told(asking)
-
-    def tell_again(self) -> None:
-        """Say which answers are on record here, in case a crash kept them from being told of.
-
-        Those of kept events, which had ended; an open one tells when it is replayed.
-        """
-        told: dict[str, list[Asking]] = {}
-        for event in self.history.kept.events.values():
-            for path, call in event.calls.items():
-                if call.fn == "ask" and call.to is not None:
-                    asking = (self.key(event.accepted, path), event.accepted.nonce)
-                    told.setdefault(call.to.partition("/")[0], []).append(asking)
-        for agent, askings in told.items():
-            self.program.tell(agent, askings)
 
     # -- stopping
 

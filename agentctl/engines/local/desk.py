@@ -10,13 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agentctl.engines.port import (
-    Holder,
-    InvokeRequest,
-    JournalLine,
-    JournalView,
-    SetAsideView,
-)
+from agentctl.engines.port import Holder, InvokeRequest
+from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import Damaged, JournalDamaged
 from agentctl.names import Address
 from agentctl.storage.files.beside import AUDIT, SET_ASIDE, read_beside

@@ -11,7 +11,7 @@ from typing import Any
 from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
 from agentctl.engines.changes import Answer, Change
-from agentctl.engines.local import queries
+from agentctl.engines.local import askers, queries
 from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.answering import Answering
@@ -102,7 +102,7 @@ class LocalEngine:
             self._check_dead()
             self._serving.open()
             for agent in self.agents.values():
-                agent.tell_again()
+                askers.tell_again(agent)
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
@@ -118,7 +118,7 @@ class LocalEngine:
 
     def _told(self, agent: str, asking: Asking) -> None:
         if not self.program.stopping:  # else the next start says it again
-            self.program.guard(lambda: self.agents[agent].told(asking))
+            self.program.guard(lambda: askers.take_note(self.agents[agent], asking))
 
     def _begin_event(self, event: EventId) -> None:
         name, number = event

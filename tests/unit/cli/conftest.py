@@ -20,14 +20,8 @@ from agentctl import Agent, handler
 from agentctl.cli import redrawing
 from agentctl.cli.app import main
 from agentctl.engines.changes import Requeued, RequeueRequest
-from agentctl.engines.port import (
-    Ended,
-    JournalLine,
-    JournalView,
-    Recovered,
-    SetAsideView,
-    Stopped,
-)
+from agentctl.engines.port import Ended, Recovered, Stopped
+from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent
