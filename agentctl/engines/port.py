@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from agentctl.engines.changes import Accepted, Answer, Change, Invoked
 from agentctl.engines.views import (
+    JournalLine,
     AgentView,
     ArchivedView,
     CountView,

@@ -240,6 +240,9 @@ class LocalEngine:
     def _is_idle(self, within_s: float) -> bool:
         if not self.program.gate_open or self._at_work():
             return False
+        for agent, asking in self.program.open_asks.values():
+            if agent in self.agents and self.answering.is_moving(agent, asking):
+                return False
         due_s = self.program.timers.next_due_s
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
 

@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, Final
 
 from agentctl.core.event_history import EventHistory
+from agentctl.core.kept import Asking
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
 from agentctl.engines.local import endings
@@ -88,6 +89,7 @@ class EventRun:
             self._tell(opened.op)
 
     def _stop(self, opened: OpenOp) -> None:
+        self.site.program.open_asks.pop((self.site.name, self.number, opened.op.path), None)
         if opened.timer is not None:
             self.site.program.timers.cancel(opened.timer)
         if opened.running is not None:
@@ -235,6 +237,10 @@ class EventRun:
         for opened in ledger.take_unarmed():
             self._arm(opened)
         launch = ledger.take_launch()
+        for opened in launch:
+            if isinstance(opened.op, AskOp):
+                at = (self.site.name, self.number, opened.op.path)
+                self.site.program.open_asks[at] = (opened.op.target.agent, self._asking(opened.op))
         if launch:
             site.when_durable(lambda: self._making.launch(launch), now=True)
         if not ledger.calls:
@@ -306,6 +312,7 @@ class EventRun:
 
     def _take_in(self, opened: OpenOp, made: Made) -> None:
         path, at_us = opened.op.path, self.site.program.now_us(self._loop.now_us)
+        self.site.program.open_asks.pop((self.site.name, self.number, path), None)
         self._begun_parked = False
         record = made.record(self._ledger.call_id(path), at_us)
         self.site.append(record, event=self.accepted)
@@ -320,8 +327,11 @@ class EventRun:
     def _tell(self, op: Op) -> None:
         """Let an asked agent forget the answer, once it is durable here that it came (R16)."""
         if isinstance(op, AskOp) and not op.query:
-            asking = (self._making.key_begins + op.path, self.nonce)
+            asking = self._asking(op)
             self.site.when_durable(lambda: self.site.program.tell(op.target.agent, [asking]))
+
+    def _asking(self, op: AskOp) -> Asking:
+        return self._making.key_begins + op.path, self.nonce
 
     def cancel(self, record: CancelRecord) -> None:
         """Raise a cancellation that is on record in the handler where it waits (R20)."""
