@@ -16,13 +16,13 @@ from msgspec import Struct
 
 from agentctl.engines.changes import Accepted, Answer, Change, Invoked
 from agentctl.engines.views import (
-    JournalLine,
     AgentView,
     ArchivedView,
     CountView,
     HolderView,
     Inside,
     InstanceView,
+    JournalLine,
     JournalView,
     LockView,
     SetAsideView,
