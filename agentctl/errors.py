@@ -20,7 +20,8 @@ AgentctlError                    the root; carries exit_code and hint
     ├── NotRecordable            a value that can't be written down
     ├── QueryFailed               a query's own code raised
     ├── UnknownOutcome, Denied, WouldDeadlock, StepFailed
-    └── Stuck, Cancelled, MissedRun, SetAside, OutcomeGone
+    ├── Stuck, Cancelled, MissedRun, OutcomeGone
+    └── SetAside          4
 AgentError                       users derive theirs from it; callers are meant to see it
 └── NonRetryable
 ControlFlow (BaseException)      what user code must not swallow
@@ -44,15 +45,20 @@ class NonRetryable(AgentError):
 
 
 class AgentctlError(Exception):
-    """Root of agentctl's own errors: what happened, and how to go on."""
+    """Root of agentctl's own errors: what happened, and how to go on.
+
+    Attributes:
+        event: the address of the event that it is about, where there is one.
+    """
 
     exit_code: ClassVar[int] = 70
     title: ClassVar[str] = "agentctl failed"
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, event: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.event = event
         if hint:
             self.add_note(f"hint: {hint}")  # a traceback shows it, too
 
@@ -273,6 +279,7 @@ class MissedRun(EventError):
 class SetAside(EventError):
     """The event was taken out of service after too many starts."""
 
+    exit_code = 4
     title = "set aside"
 
 

@@ -14,7 +14,7 @@ from agentctl.engines.views import EventView
 from agentctl.ops.hidden import hide
 from agentctl.ops.views import Seen
 
-TITLES: Final = ("EVENT", "STATE", "HANDLER", "KEY", "ACCEPTED", "NEXT")
+TITLES: Final = ("event", "state", "handler", "key", "accepted", "next")
 _LONGEST: Final = 200
 
 

@@ -55,7 +55,7 @@ class Failure:
 def failure_of(error: AgentctlError) -> Failure:
     """Make the three lines of an error."""
     hint = error.hint or next((h for kind, h in _HINTS if isinstance(error, kind)), _OTHER_HINT)
-    return Failure(error.exit_code, _title(error), error.message, hint)
+    return Failure(error.exit_code, _title(error), error.message, hint, error.event)
 
 
 def _title(error: AgentctlError) -> str:

@@ -108,7 +108,7 @@ COMMANDS: Final = (
     Command(
         ("agent", "delete"),
         "INSTANCE",
-        "delete one instance: its state, keys and queued events",
+        "delete one instance: its state, keys and open events",
         "agentctl.cli.commands.agent_delete",
     ),
     Command(
@@ -151,10 +151,28 @@ COMMANDS: Final = (
         "agentctl.cli.commands.set_aside_drop",
     ),
     Command(
+        ("backup",),
+        "FILE",
+        "write one archive of every agent's folder",
+        "agentctl.cli.commands.backup",
+    ),
+    Command(
         ("config", "show"),
         "",
         "show every setting, and where its value came from",
         "agentctl.cli.commands.config_show",
+    ),
+    Command(
+        ("schema",),
+        "[NAME]",
+        "print the JSON Schema of what --json writes",
+        "agentctl.cli.commands.schema",
+    ),
+    Command(
+        ("completion",),
+        "SHELL",
+        "print the script by which a shell completes the command",
+        "agentctl.cli.commands.completion",
     ),
 )
 HELP: Final = Command(("help",), "[TOPIC]", "explain a topic or a command", "")

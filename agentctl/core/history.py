@@ -153,7 +153,7 @@ class JournalHistory:
         self.open[event.number] = event
         if accepted.key is not None:
             self.keys[accepted.of, accepted.key] = event.number
-        if accepted.from_ is not None and (asking := asking_of(event)) is not None:
+        if not event.told and (asking := asking_of(event)) is not None:
             self.asked[asking] = event.number
 
     def _closed(self, event: EventHistory) -> None:
@@ -167,7 +167,10 @@ class JournalHistory:
     def _reopened(self, number: int) -> EventHistory | None:
         """A failed event that a retry queues again."""
         event = self.kept.events.get(number)
-        if event is not None:
+        if event is not None and self._is_carried_over:
+            self.kept.take(number)  # how it ended since then stands in a record of its own
+            self._opened(event)
+        elif event is not None:
             self.reopen(event)
         return event
 
@@ -250,10 +253,22 @@ class JournalHistory:
         self.states.pop(of, None)
         self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
 
-    def _told(self, record: ToldRecord, _body: bytes) -> None:
-        for asking, number in list(self.kept.untold.items()):
-            if number == record.event:
-                self.kept.told(asking)
+    def _told(self, record: ToldRecord, body: bytes) -> None:
+        event = self.open.get(record.event)
+        if event is not None:
+            event.bodies.append(body)
+            self.told(event)
+            return
+        kept = self.kept.events.get(record.event)
+        if kept is not None and (asking := asking_of(kept)) is not None:
+            self.kept.told(asking)
+
+    def told(self, event: EventHistory) -> None:
+        """Take note that nobody waits any more for an open event's answer."""
+        event.told = True
+        asking = asking_of(event)
+        if asking is not None:
+            self.asked.pop(asking, None)
 
     def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
         remember(self.answered, record)

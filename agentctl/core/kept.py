@@ -47,7 +47,7 @@ class Kept:
         number = event.number
         self.events[number] = event
         asking = asking_of(event)
-        if asking is not None:
+        if asking is not None and not event.told:
             self.untold[asking] = number
         self._recent.append(number)
         if isinstance(event.end, FailedRecord):

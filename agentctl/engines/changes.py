@@ -134,7 +134,9 @@ class Retried(Struct, frozen=True):
 
 
 class DeleteRequest(Struct, frozen=True, tag_field="do", tag="delete"):
-    """Delete an instance: its state, its keys, and its events that hadn't begun.
+    """Delete an instance: its state and its keys; its open events are cancelled.
+
+    One that is executing stands in the way.
 
     Attributes:
         dry_run: only say what would go.

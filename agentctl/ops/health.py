@@ -13,13 +13,15 @@ from agentctl.engines.port import Desk
 from agentctl.engines.views import MANY_RECORDS, CountView
 from agentctl.ops.view_documents import AgentStatus, EventCounts, StatusDocument
 from agentctl.ops.views import moment, seen_holder
-from agentctl.times import SECOND_US
+from agentctl.times import SECOND_US, to_rfc3339
 
 FAILS: Final = ("late", "stuck", "set-aside")
 """What is not well, unless less is asked for."""
 
 LATE_FROM_S: Final = 60.0
 """An event may wait so long for others under suspicion (R10); beyond that it is late."""
+
+_SAID: Final = 5
 
 
 def status_of(
@@ -35,10 +37,10 @@ def status_of(
     """
     counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
-    return StatusDocument(not wrong, tuple(_status(one) for one in counted)), wrong
+    return StatusDocument(not wrong, tuple(_status(desk, one) for one in counted)), wrong
 
 
-def _status(count: CountView) -> AgentStatus:
+def _status(desk: Desk, count: CountView) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -48,7 +50,7 @@ def _status(count: CountView) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        tuple(_warnings(count)),
+        (*_warnings(count), *_said(desk, count)),
     )
 
 
@@ -61,6 +63,13 @@ def _warnings(count: CountView) -> Iterator[str]:
         yield f"no program runs it, and {_events(open_events)} open: agentctl run {count.agent}"
     for event in count.long:
         yield f"{event} has more than {MANY_RECORDS} records: it is slow to start again"
+
+
+def _said(desk: Desk, count: CountView) -> Iterator[str]:
+    """What the program itself warned of: a handler that blocks its turn, say."""
+    inside = None if count.holder is None else desk.inside(count.agent)
+    for at_us, text in () if inside is None else inside.warnings[-_SAID:]:
+        yield f"{text} ({to_rfc3339(at_us)})"
 
 
 def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[str]:

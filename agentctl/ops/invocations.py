@@ -110,11 +110,11 @@ def retry(desk: Desk, meant: Which, *, accept_divergence: bool, by: str) -> Retr
 
 
 def delete(desk: Desk, instance: Address, *, dry_run: bool, by: str) -> DeleteDocument:
-    """Delete an instance: its state, its keys, its events that hadn't begun.
+    """Delete an instance: its state and its keys; its open events are cancelled.
 
     Raises:
         NotFound: there is no such instance.
-        Conflict: an event of it has begun, and isn't over.
+        Conflict: an event of it is executing.
         Locked: a program holds the folder, and doesn't answer.
     """
     if instance.event is not None:

@@ -63,7 +63,7 @@ class SeenInvocation(Struct, frozen=True):
     """
 
     event: str
-    state: str
+    status: str
     handler: str
     key: str | None
     accepted: str | None
@@ -86,6 +86,7 @@ class SeenCall(Struct, frozen=True):
         state: `open`, `ok`, `error`, `fired` or `dropped`.
         outcome: of `ok` the value as JSON, of `error` its type and text; as text.
         until: of a timer: its end.
+        where: of one that is being made: file and line at which its code stands.
     """
 
     key: str
@@ -96,6 +97,7 @@ class SeenCall(Struct, frozen=True):
     at: str | None
     ended: str | None
     until: str | None
+    where: str | None
 
 
 class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):
@@ -110,7 +112,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
     """
 
     event: str
-    state: str
+    status: str
     handler: str
     key: str | None
     args: Raw
@@ -153,11 +155,11 @@ class AgentsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.agen
 
 
 class SeenKey(Struct, frozen=True):
-    """An idempotency key that is remembered; `state` is its event's."""
+    """An idempotency key that is remembered; `status` is its event's."""
 
     key: str
     event: str
-    state: str
+    status: str
 
 
 class InstanceDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.instance/1"):

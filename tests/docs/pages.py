@@ -25,7 +25,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", *sorted(f"docs/{p.name}" for p in (REPOSITORY / "docs").glob("*.md")))
+PAGES = (
+    "README.md",
+    *sorted(f"docs/{p.name}" for p in (REPOSITORY / "docs").glob("*.md")),
+    *sorted(f"docs/how-to/{p.name}" for p in (REPOSITORY / "docs" / "how-to").glob("*.md")),
+)
 PLUGIN = "agentctl.testing.plugin"
 PLUGIN_INSTALLED = any(found.value == PLUGIN for found in entry_points(group="pytest11"))
 LANGUAGES = frozenset({"python", "toml", "console", "sh", "json", "text"})

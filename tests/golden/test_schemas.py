@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.ops import changes, documents, journal_documents, view_documents
+from agentctl.ops import backing_up, changes, documents, journal_documents, view_documents
 
 FIELDS = {
     "agentctl.error/1": "code error detail hint event status type",
@@ -22,11 +22,12 @@ FIELDS = {
     "agentctl.config/1": "values",
     "agentctl.status/1": "healthy agents",
     "agentctl.invocations/1": "invocations",
-    "agentctl.invocation/1": "event state handler key args kwargs accepted started ended next "
+    "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
     "waits_for asked_by starts result type text line records calls",
     "agentctl.agents/1": "agents",
     "agentctl.instance/1": "instance state keys events",
     "agentctl.lock/1": "agents",
+    "agentctl.backup/1": "file agents",
 }
 PARTS = {
     "SeenJournal": "agent path records damaged",
@@ -43,16 +44,17 @@ PARTS = {
     "SeenHolder": "pid host command since",
     "EventCounts": "scheduled queued running sleeping waiting stuck",
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
-    "SeenInvocation": "event state handler key accepted ended next waits_for text",
-    "SeenCall": "key fn state args outcome at ended until",
+    "SeenInvocation": "event status handler key accepted ended next waits_for text",
+    "SeenCall": "key fn state args outcome at ended until where",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
-    "SeenKey": "key event state",
+    "SeenKey": "key event status",
+    "BackedUpAgent": "agent bytes records",
     "SeenLock": "agent path held note",
 }
 STRUCTS = {
     name: each
-    for module in (documents, journal_documents, changes, view_documents)
+    for module in (documents, journal_documents, changes, view_documents, backing_up)
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__
 }

@@ -35,9 +35,9 @@ def parse(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help='Poller/eu, or Poller("eu")')],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False,
 ) -> Request:
-    """Delete an instance: its state, its idempotency keys, its events that haven't begun.
+    """Delete an instance: its state and its idempotency keys; its open events are cancelled.
 
-    Says what goes, and asks. An event of it that has begun stands in the way. Its numbers are
+    Says what goes, and asks. An event of it that is executing stands in the way. Its numbers are
     never used again.
     """
     return Request(Address.parse(instance), dry_run)
@@ -68,7 +68,7 @@ def _what(document: DeleteDocument) -> str:
     state = f"{document.state_bytes} bytes of state"
     keys = "1 idempotency key" if document.keys == 1 else f"{document.keys} idempotency keys"
     if not document.cancelled:
-        return f"{state}, {keys}, no event"
+        return f"{state}, {keys}, no open event"
     shown = ", ".join(document.cancelled[:5])
     more = f" and {len(document.cancelled) - 5} more" if len(document.cancelled) > 5 else ""
-    return f"{state}, {keys}, and its events that haven't begun: {shown}{more}"
+    return f"{state}, {keys}, cancelled: {shown}{more}"

@@ -18,7 +18,7 @@ EXAMPLES = (
     ("agentctl agent list", "every instance, with its state's size and its open events"),
     ("agentctl agent list Bot --json", "those of Bot, for a program"),
 )
-TITLES = ("INSTANCE", "STATE", "OPEN", "NEXT DUE")
+TITLES = ("instance", "state", "open", "next due")
 
 
 @dataclass(frozen=True)

@@ -74,5 +74,5 @@ def execute(request: Request, output: Output) -> int:
 
 def _about(document: InstanceDocument) -> list[tuple[str, str]]:
     state = "-" if document.state is None else bytes(document.state).decode()
-    keys = [("key", f"{one.key} ({one.event}, {one.state})") for one in document.keys]
+    keys = [("key", f"{one.key} ({one.event}, {one.status})") for one in document.keys]
     return [("instance", document.instance), ("state", state), *keys]

@@ -16,7 +16,7 @@ EXAMPLES = (
     ("agentctl inspect lock Bot", "whether a program holds Bot's folder, and which"),
     ("agentctl inspect lock --json", "that of every agent, for a program"),
 )
-TITLES = ("AGENT", "LOCK", "PID", "HOST", "SINCE", "COMMAND")
+TITLES = ("agent", "lock", "pid", "host", "since", "command")
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def execute(request: Request, output: Output) -> int:
     rows = [told.call(call) for call in event.calls]
     if output.is_terminal:
         output.line("")
-        write_rows(("CALL", "WHAT", "STATE", "CALLED", "OUTCOME"), rows, output)
+        write_rows(("call", "what", "state", "called", "outcome"), rows, output)
     else:
         for row in rows:
             output.line(columns(("call", *row)))
@@ -123,7 +123,7 @@ class _Told:
         what = call.fn if call.args is None else f"{call.fn} {self._shown(call.args)}"
         if call.until_us is not None:
             what = f"{call.fn} until {self.moments(call.until_us)}"
-        outcome = call.outcome or "-"
+        outcome = call.outcome or ("-" if call.where is None else f"stands at {call.where}")
         if call.state == "ok":
             outcome = self._shown(outcome.encode())
         return call.key, what, call.state, self.moments(call.at_us), outcome

@@ -90,7 +90,7 @@ def _write(agents: Sequence[AgentStatus], output: Output) -> None:
         return "-" if agent.next_due is None else moments(parse_instant(agent.next_due))
 
     if output.is_terminal:
-        titles = ("AGENT", "RUN BY", "NEXT DUE", "JOURNAL", "EVENTS")
+        titles = ("agent", "run by", "next due", "journal", "events")
         rows = [
             (
                 one.agent,

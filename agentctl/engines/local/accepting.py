@@ -86,6 +86,7 @@ def find_same(agent: str, history: JournalHistory, wanted: Wanted) -> int | Outc
             raise SetAside(
                 f"the key {wanted.key!r} stands for {where}, which is set aside",
                 hint=f"put it back with: agentctl requeue set-aside {agent} {number}",
+                event=where,
             )
     return None
 
@@ -100,4 +101,5 @@ def _check_same(agent: str, wanted: Wanted, found: tuple[int, str, str | None]) 
         f"the key {wanted.key!r} stands for {where}, an event of {handler}; "
         f"now it came with {differs}",
         hint=f"take a new key; or see that event: agentctl invocation show {where}",
+        event=where,
     )

@@ -30,7 +30,7 @@ from agentctl.engines.local.waiters import Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Interrupted, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.record_moves import AnsweredRecord, CancelledRecord, ToldRecord
+from agentctl.record_moves import AnsweredRecord, CancelledRecord
 from agentctl.records import (
     BugRecord,
     DoneRecord,
@@ -333,14 +333,6 @@ class AgentRuntime:
     def forget(self, identity: Identity) -> None:
         """Drop the state of an instance that was deleted."""
         self._states.pop(identity, None)
-
-    def told(self, asking: Asking) -> None:
-        """Take note that who asked has its answer on record; it may be forgotten here."""
-        number = self.history.kept.untold.get(asking)
-        if number is not None:
-            self.append(ToldRecord(asking[0], number, at=self.program.now_us()))
-            self.history.kept.told(asking)
-            self.durable_soon()
 
     # -- stopping
 

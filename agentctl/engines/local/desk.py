@@ -10,13 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agentctl.engines.port import (
-    Holder,
-    InvokeRequest,
-    JournalLine,
-    JournalView,
-    SetAsideView,
-)
+from agentctl.engines.port import Holder, InvokeRequest
+from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import Damaged, JournalDamaged
 from agentctl.names import Address
 from agentctl.storage.files.beside import AUDIT, SET_ASIDE, read_beside
@@ -34,8 +29,10 @@ if TYPE_CHECKING:
     from agentctl.engines.local.looking import Looking
     from agentctl.engines.views import (
         AgentView,
+        ArchivedView,
         CountView,
         HolderView,
+        Inside,
         InstanceView,
         LockView,
     )
@@ -163,11 +160,28 @@ class FilesDesk:
 
         return counting.holder(agent_folder(self._root, agent), self._disk)
 
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None if none does, or it doesn't answer."""
+        from agentctl.engines.local import counting
+
+        return counting.inside(agent_folder(self._root, agent), self._disk)
+
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
         from agentctl.engines.local import counting
 
         return counting.lock(agent, agent_folder(self._root, agent), self._disk)
+
+    def backup(self, agents: Sequence[str], target: Path) -> Sequence[ArchivedView]:
+        """Write one archive of these agents' folders; takes no lock.
+
+        Raises:
+            Conflict: the file exists.
+            JournalDamaged: a journal is damaged; no archive is written.
+        """
+        from agentctl.engines.local.backing_up import backup
+
+        return backup(self._root, agents, target, self._disk)
 
     def _looking(self) -> Looking:
         from agentctl.engines.local.looking import Looking

@@ -21,7 +21,10 @@ def look(agent: AgentRuntime, program: ProgramCore, warnings: Sequence[Warned]) 
         if name.agent == agent.name and not task.done()
     ]
     return Inside(
-        sorted(agent.events.executing), calls, [(one.at_us, one.text) for one in warnings]
+        program.now_us(),
+        sorted(agent.events.executing),
+        calls,
+        [(one.at_us, one.text) for one in warnings],
     )
 
 

@@ -7,7 +7,7 @@ same way: who asks may not have heard it, since whoever it asked was just ending
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -44,6 +44,12 @@ from agentctl.records import Record
 from agentctl.value_errors import clean
 
 T = TypeVar("T")
+
+_WORDS: Final = {
+    Standing.IDLE: "queued",
+    Standing.RAN: "under way",
+    Standing.EXECUTING: "running",
+}
 
 
 def carry_out(ground: Ground, change: Change) -> Answer:
@@ -166,9 +172,10 @@ def _retryable(ground: Ground, found: Found, address: str) -> Any:
             hint="invoke it again, as a new event; keep_failed says how long they are kept",
         )
     event = ground.whole(found.number)
-    if found.open and (event.bug is None or ground.standing(found.event) is not Standing.IDLE):
+    standing = ground.standing(found.event) if found.open else Standing.IDLE
+    if found.open and (event.bug is None or standing is not Standing.IDLE):
         raise Conflict(
-            f"{address} is neither stuck nor failed",
+            f"{address} is {_WORDS[standing]}, neither stuck nor failed",
             hint=f"see what it does: agentctl invocation show {address}",
         )
     return event
@@ -182,11 +189,11 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
     keys = sum(key[0] == of for key in history.outcomes)
     if state is None and not events and not keys:
         raise NotFound(f"there is no instance {instance}")
-    begun = [event for event in events if ground.standing(event) is not Standing.IDLE]
-    if begun:
-        names = ", ".join(str(Address(ground.agent, of, event.number)) for event in begun)
+    running = [one for one in events if ground.standing(one) is Standing.EXECUTING]
+    if running:
+        names = ", ".join(str(Address(ground.agent, of, event.number)) for event in running)
         raise Conflict(
-            f"{instance} can't be deleted while {names} isn't over",
+            f"{instance} can't be deleted while {names} is running",
             hint="wait for it, or cancel it first: agentctl invocation cancel --running",
         )
     deleted = Deleted(
@@ -204,10 +211,23 @@ def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> Non
     of, now_us, by = request.identity, ground.now_us(), clean(request.by)
     events = [event for event in ground.history.open.values() if event.accepted.of == of]
     reason = "its instance was deleted"
-    ends = [CancelledRecord(each.number, by=by, reason=reason, at=now_us) for each in events]
+    ends = {
+        each.number: CancelledRecord(each.number, by=by, reason=reason, at=now_us)
+        for each in events
+        if ground.standing(each) is Standing.IDLE
+    }
+    cancels = {
+        each.number: CancelRecord(each.number, by, reason, at=now_us)
+        for each in events
+        if each.number not in ends and each.cancel is None
+    }
     gone = DeletedRecord(of, by, at=now_us)
-    ground.commit([*ends, gone, *_answered(ground, request, deleted)])
+    answer = _answered(ground, request, deleted)
+    ground.commit([*ends.values(), *cancels.values(), gone, *answer])
     # Crash here: on record as a whole, or not at all: it is one write.
-    for event, end in zip(events, ends, strict=True):
-        ground.withdraw(event, end)
     ground.forget(of)
+    for event in events:
+        if event.number in ends:
+            ground.withdraw(event, ends[event.number])
+        elif event.number in cancels:
+            ground.deliver(event, cancels[event.number])

@@ -85,6 +85,7 @@ class EventRun:
         opened = self._ledger.drop(path)
         if opened is not None:
             self._stop(opened)
+            self._tell(opened.op)
 
     def _stop(self, opened: OpenOp) -> None:
         if opened.timer is not None:
@@ -147,6 +148,7 @@ class EventRun:
         ledger = self._ledger
         for path, record in self.history.deliveries:
             if isinstance(record, CancelRecord):
+                replay.undelivered -= 1
                 self._deliver_cancel(record)
                 continue
             opened = ledger.take(path)
@@ -161,6 +163,7 @@ class EventRun:
                 ledger.difference = Difference(path, called, error.message)
                 break
             replay.undelivered -= 1
+            self._tell(opened.op)  # a crash may have kept it from being told
             self._deliver(path, outcome, record.at)
         if ledger.difference is None:
             if self._finished:
@@ -307,17 +310,16 @@ class EventRun:
         record = made.record(self._ledger.call_id(path), at_us)
         self.site.append(record, event=self.accepted)
         # Crash here: the result is on record; replay gives it without the call.
-        if isinstance(opened.op, AskOp):
-            self._tell(opened.op)
+        self._tell(opened.op)
         if self.site.program.stopping:
             return
         self.site.progressed(self.number)
         self._deliver(path, made.outcome, at_us, raised=made.raised)
         self._settle()
 
-    def _tell(self, op: AskOp) -> None:
-        """Let the asked agent forget the answer, once it is durable here (R16)."""
-        if not op.query:
+    def _tell(self, op: Op) -> None:
+        """Let an asked agent forget the answer, once it is durable here that it came (R16)."""
+        if isinstance(op, AskOp) and not op.query:
             asking = (self._making.key_begins + op.path, self.nonce)
             self.site.when_durable(lambda: self.site.program.tell(op.target.agent, [asking]))
 

@@ -17,18 +17,11 @@ from typing import Any
 import pytest
 
 from agentctl import Agent, handler
-from agentctl.cli import watching
+from agentctl.cli import redrawing
 from agentctl.cli.app import main
-from agentctl.engines.port import (
-    Ended,
-    JournalLine,
-    JournalView,
-    Recovered,
-    Requeued,
-    RequeueRequest,
-    SetAsideView,
-    Stopped,
-)
+from agentctl.engines.changes import Requeued, RequeueRequest
+from agentctl.engines.port import Ended, Recovered, Stopped
+from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent
@@ -147,7 +140,7 @@ class FakeEngine:
     def grace(self) -> timedelta:
         return timedelta(seconds=5)
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         return True
 
     async def stop(self) -> Stopped:
@@ -297,6 +290,6 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 return
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(watching, "pause", pause)
+        monkeypatch.setattr(redrawing, "pause", pause)
 
     return become

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentctl.engines.port import Requeued, SetAsideView
+from agentctl.engines.port import Requeued
+from agentctl.engines.views import SetAsideView
 from agentctl.names import Address
 
 

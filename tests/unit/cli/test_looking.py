@@ -66,7 +66,7 @@ def test_events_for_a_program_are_one_document(command: Any, bot: Path) -> None:
         "invocations": [
             {
                 "event": "Bot/us#4",
-                "state": "stuck",
+                "status": "stuck",
                 "handler": "request",
                 "key": None,
                 "accepted": STAMP,
@@ -97,6 +97,14 @@ def test_an_event_is_named_by_its_number_or_its_key(
     document = command("invocation", "show", *words, "--json").json
     assert (document["schema"], document["event"]) == ("agentctl.invocation/1", "Bot/eu#2")
     assert document["calls"][0]["outcome"] == '{"id":"***"}'
+
+
+def test_a_key_that_was_used_anew_names_the_newest_event(command: Any) -> None:
+    event = b'{"event":%d,"handler":"request","args":[],"key":"k","at":1}'
+    lines = [HEADER, event % 1, b'{"cancelled":1,"at":2}', event % 2]
+    write(command.folder, lines)
+    assert command("invocation", "show", "Bot", "k", "--json").json["event"] == "Bot#2"
+    assert command("invocation", "show", "Bot#1", "--json").json["status"] == "cancelled"
 
 
 @pytest.mark.parametrize(
@@ -168,8 +176,8 @@ def test_on_a_terminal_columns_line_up_and_times_are_relative(
     stream = terminal(120)
     assert command("invocation", "list", env={"NO_COLOR": "1"}).code == 0
     title, *rows = stream.getvalue().splitlines()
-    assert title.split() == ["EVENT", "STATE", "HANDLER", "KEY", "ACCEPTED", "NEXT"]
-    begin = title.index("STATE")
+    assert title.split() == ["event", "state", "handler", "key", "accepted", "next"]
+    begin = title.index("state")
     assert all(row[begin - 1] == " " and row[begin] != " " for row in rows)
     assert re.search(r"\d+d ago +goes on in \d+d$", rows[1].rstrip())
 
@@ -198,8 +206,8 @@ def test_one_instance_shows_state_keys_and_open_events(command: Any, bot: Path) 
     document = command("agent", "show", "Bot/eu", "--json").json
     assert document["state"] == {"count": 3, "token": "***"}
     assert document["keys"] == [
-        {"key": "k", "event": "Bot/eu#2", "state": "sleeping"},
-        {"key": "old", "event": "Bot/eu#1", "state": "completed"},
+        {"key": "k", "event": "Bot/eu#2", "status": "sleeping"},
+        {"key": "old", "event": "Bot/eu#1", "status": "completed"},
     ]
     assert [one["event"] for one in document["events"]] == ["Bot/eu#2"]
     assert command("agent", "show", "Bot/nobody").code == 3

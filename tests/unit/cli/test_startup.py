@@ -63,6 +63,7 @@ def project(tmp_path: Path) -> Path:
         ("inspect", "lock"),
         ("invocation", "list"),
         ("agent", "list"),
+        ("schema", "status"),
         ("status",),
         ("status", "--check", "--json"),
     ],

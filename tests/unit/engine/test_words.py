@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentctl import Agent, Secret, handler
-from agentctl.errors import BadArguments, NotFound, UsageError
 from agentctl.engines.local.words import from_json, from_words, handler_signature
+from agentctl.errors import BadArguments, NotFound, UsageError
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,12 @@ class Data(Struct, frozen=True):
 
     Attributes:
         kind: the name of a class of `agentctl.errors`.
+        event: the event that it is about, where there is one.
     """
 
     kind: str = ""
     hint: str | None = None
+    event: str | None = None
 
 
 class Failure(Struct, frozen=True, omit_defaults=True):
@@ -56,7 +58,7 @@ def failure_of(error: AgentctlError) -> Failure:
     """Write an error down; a class from elsewhere goes as its nearest base of ours."""
     kinds = (one.__name__ for one in type(error).__mro__ if _known(one.__name__) is one)
     hint = None if error.hint is None else _plain(error.hint)
-    return Failure(FAILED, _plain(error.message), Data(next(kinds), hint))
+    return Failure(FAILED, _plain(error.message), Data(next(kinds), hint, error.event))
 
 
 def internal_failure(error: BaseException) -> Failure:
@@ -85,6 +87,7 @@ def error_of(failure: Failure) -> AgentctlError:
     kind = _known(failure.data.kind) or AgentctlError
     made = _buildable(kind)(failure.message, hint=failure.data.hint)
     made.message = failure.message
+    made.event = failure.data.event
     return made
 
 
