@@ -36,17 +36,24 @@ def test_a_page_can_be_followed_from_top_to_bottom(page: str, tmp_path: Path) ->
     folder = tmp_path / "reader"
     folder.mkdir()
     reader = Reader(folder)
-    for block in blocks_of(page):
-        assert block.language in LANGUAGES, f"{block}: nobody runs a block of {block.language!r}"
-        if block.language in ("python", "toml"):
-            reader.write(block)
-        elif block.language == "console":
-            reader.follow(block)
-        elif block.language == "sh":
-            check_sh(block)
-        elif block.language == "json":
-            for line in block.text.splitlines():
-                json.loads(line)
+    try:
+        for block in blocks_of(page):
+            read(reader, block)
+    finally:
+        reader.close()
+
+
+def read(reader: Reader, block: Block) -> None:
+    assert block.language in LANGUAGES, f"{block}: nobody runs a block of {block.language!r}"
+    if block.language in ("python", "toml"):
+        reader.write(block)
+    elif block.language in ("console", "terminal-1", "terminal-2"):
+        reader.follow(block)
+    elif block.language == "sh":
+        check_sh(block)
+    elif block.language == "json":
+        for line in block.text.splitlines():
+            json.loads(line)
 
 
 def check_sh(block: Block) -> None:
