@@ -177,8 +177,8 @@ class Reader:
     def _run_seen(self, command: str) -> str:
         screen = self._open(self._telling_its_end(self.first.with_pid(command)))
         try:
-            screen.ended()
-            return self._until_end(command, screen.printed.replace("\r\n", "\n"))
+            screen.until_end()
+            return self._until_end(command, screen.printed)
         finally:
             screen.close()
 

@@ -6,20 +6,14 @@ Keeps: no program outlives its page; every wait has an end.
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
 import signal
-import struct
-import subprocess
-import termios
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import pexpect
 
 PATIENCE_S = 20
 PID_SHOWN = "4121"
@@ -35,76 +29,63 @@ _DIFFERING = (
 
 def as_seen(text: str) -> str:
     """What a terminal showed, without what differs from run to run."""
-    lines = (line.rstrip() for line in text.replace("\r\n", "\n").split("\n"))
+    lines = (line.rstrip() for line in text.split("\n"))
     text = "\n".join(lines)
     for pattern, name in _DIFFERING:
         text = pattern.sub(name, text)
     return text
 
 
-@dataclass
 class Screen:
-    """A terminal's far end: a program's, which prints there and is typed to."""
+    """A terminal's far end: that of one program, which prints there and is typed to."""
 
-    process: subprocess.Popen[bytes]
-    master: int
-    _printed: bytearray = field(default_factory=bytearray)
+    def __init__(self, child: pexpect.spawn) -> None:
+        self._child = child
+        self._text = ""
 
-    def __post_init__(self) -> None:
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        with suppress(OSError):  # Linux says so when nobody has the terminal open any more
-            while data := os.read(self.master, 65536):
-                self._printed += data
+    @property
+    def pid(self) -> int:
+        found: int = self._child.pid
+        return found
 
     @property
     def printed(self) -> str:
-        return bytes(self._printed).decode()
+        with suppress(pexpect.TIMEOUT, pexpect.EOF):
+            while True:
+                self._text += self._child.read_nonblocking(65536, timeout=0)
+        return self._text.replace("\r\n", "\n")
+
+    @property
+    def was_killed(self) -> bool:
+        return not self._child.isalive() and self._child.signalstatus == signal.SIGKILL
 
     def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
+        self._child.send(text)
 
-    def ended(self) -> int:
-        """Wait for the program's end and all that it printed; answer its exit code."""
-        code = self.process.wait(PATIENCE_S)
-        self._reader.join(PATIENCE_S)
-        assert not self._reader.is_alive(), "something else has the terminal open"
-        return code
+    def until_end(self) -> None:
+        """Wait for all that the program prints, and for its end."""
+        self._child.expect(pexpect.EOF)
+        self._text += self._child.before
+        self._child.wait()
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self._reader.join(PATIENCE_S)
-        os.close(self.master)
+        self._child.close(force=True)
 
 
 def open_screen(command: str, here: Path, environment: Mapping[str, str]) -> Screen:
     """Start a shell's command on a terminal of its own."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-    attributes = termios.tcgetattr(slave)
-    attributes[3] &= ~termios.ECHO
-    termios.tcsetattr(slave, termios.TCSANOW, attributes)
-    process = subprocess.Popen(
-        ["bash", "-c", command],
-        cwd=here,
+    child = pexpect.spawn(
+        "bash",
+        ["-c", command],
+        cwd=str(here),
         env={**environment, "NO_COLOR": "1", "TERM": "xterm"},
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        start_new_session=True,
-        preexec_fn=_take_terminal,
+        dimensions=(30, 100),
+        echo=False,
+        timeout=PATIENCE_S,
+        encoding="utf-8",
     )
-    os.close(slave)
-    return Screen(process, master)
-
-
-def _take_terminal() -> None:
-    """Make stdin the terminal whose Ctrl-C this process gets."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    child.delaybeforesend = None
+    return Screen(child)
 
 
 class FirstTerminal:
@@ -117,16 +98,17 @@ class FirstTerminal:
     def __init__(self) -> None:
         self._screen: Screen | None = None
         self._seen = 0
+        self.patience_s: float = PATIENCE_S
 
     def with_pid(self, command: str) -> str:
         """A command with the program's own process in place of the one that a page names."""
         screen = self._screen
-        pid = PID_SHOWN if screen is None else str(screen.process.pid)
+        pid = PID_SHOWN if screen is None else str(screen.pid)
         return re.sub(rf"\b{PID_SHOWN}\b", pid, command)
 
     def without_pid(self, text: str) -> str:
         screen = self._screen
-        return text if screen is None else re.sub(rf"\b{screen.process.pid}\b", PID_SHOWN, text)
+        return text if screen is None else re.sub(rf"\b{screen.pid}\b", PID_SHOWN, text)
 
     def follow(
         self, text: str, start: Callable[[str], Screen], same: Callable[[str, str], bool]
@@ -147,11 +129,11 @@ class FirstTerminal:
         self._until(screen, before, same)
         if stopped:
             screen.type("\x03")
-            screen.ended()
+            screen.until_end()
             self._until(screen, after, same)
 
     def _until(self, screen: Screen, shown: str, same: Callable[[str, str], bool]) -> None:
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + self.patience_s
         while not same(shown, printed := self._new(screen)):
             assert time.monotonic() < end, (
                 f"--- the page shows\n{shown}\n--- the first terminal shows\n{printed}"
@@ -160,8 +142,8 @@ class FirstTerminal:
         self._seen = len(screen.printed)
 
     def _new(self, screen: Screen) -> str:
-        printed = screen.printed[self._seen :].replace("\r\n", "\n").removeprefix("^C")
-        killed = screen.process.poll() == -signal.SIGKILL
+        killed = screen.was_killed
+        printed = screen.printed[self._seen :].removeprefix("^C")
         return f"{printed}Killed\n" if killed else printed  # as a shell says it
 
     def close(self) -> None:

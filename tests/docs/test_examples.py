@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -54,6 +55,29 @@ def read(reader: Reader, block: Block) -> None:
     elif block.language == "json":
         for line in block.text.splitlines():
             json.loads(line)
+
+
+@pytest.mark.parametrize("shown", ["one\ntwo\n", "one\n^C\nstopped\n"])
+@pytest.mark.parametrize("page", ["what it shows", "something else"])
+def test_what_a_terminal_shows_is_compared(page: str, shown: str, tmp_path: Path) -> None:
+    (tmp_path / "reader").mkdir()
+    reader = Reader(tmp_path / "reader")
+    reader.first.patience_s = 0.5
+    program = "trap 'echo stopped; exit' INT; echo one; sleep 60 & wait"
+    if "^C" not in shown:
+        program = "echo one; echo two"
+    if page == "something else":
+        shown = shown.replace("stopped", "gone").replace("two", "three")
+    block = Block("a page", 1, "terminal-1", f"$ bash -c {shlex.quote(program)}\n{shown}")
+    try:
+        if page == "something else":
+            with pytest.raises(AssertionError, match="the first terminal shows"):
+                reader.follow(block)
+        else:
+            reader.first.patience_s = 20.0
+            reader.follow(block)
+    finally:
+        reader.close()
 
 
 def check_sh(block: Block) -> None:
