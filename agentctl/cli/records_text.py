@@ -63,7 +63,8 @@ def _call(fields: Mapping[str, Any]) -> str:
     if fields["fn"] == "timer":
         return f"timer until {_until(fields['until'])}"
     once = " (not repeated)" if fields.get("repeat") is False else ""
-    return f"{fields['fn']} {_asked(fields)}".rstrip() + once
+    whom = f" {fields['to']}.{fields['handler']}" if fields.get("to") else ""
+    return f"{fields['fn']}{whom} {_asked(fields)}".rstrip() + once
 
 
 def _error(fields: Mapping[str, Any]) -> str:
@@ -85,6 +86,29 @@ def _requeued(fields: Mapping[str, Any]) -> str:
     return f"as event {fields['fresh']}" if fields.get("fresh") else ""
 
 
+def _who(fields: Mapping[str, Any]) -> str:
+    by = f"by {fields['by']}" if fields.get("by") else ""
+    return ": ".join(part for part in (by, fields.get("reason", "")) if part)
+
+
+def _cancelled(fields: Mapping[str, Any]) -> str:
+    return "its clean-up is done" if fields.get("ran") else _who(fields)
+
+
+def _retry(fields: Mapping[str, Any]) -> str:
+    calls = [*fields.get("undo", ()), *fields.get("forget", ())]
+    again = f"made again: {', '.join(calls)}" if calls else ""
+    return "; ".join(part for part in (_who(fields), again) if part)
+
+
+def _deleted(fields: Mapping[str, Any]) -> str:
+    return " ".join(part for part in ("/".join(fields["deleted"]), _who(fields)) if part)
+
+
+def _answered(fields: Mapping[str, Any]) -> str:
+    return f"{fields['do']}: {_json(fields['value'])}"
+
+
 def _nothing(_: Mapping[str, Any]) -> str:
     return ""
 
@@ -103,6 +127,12 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "bug": _bug,
     "done": _done,
     "failed": _error,
+    "cancel": _who,
+    "cancelled": _cancelled,
+    "retry": _retry,
+    "deleted": _deleted,
+    "told": lambda fields: f"{fields['told']} has the answer",
+    "answered": _answered,
     "aside": lambda fields: f"{fields['handler']}, after {fields['starts']} starts",
     "requeued": _requeued,
     "drop": lambda fields: str(fields["reason"]),
