@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agentctl.core.kept import Asking
+from agentctl.core.kept import Asking, answers_had
 from agentctl.core.suspicion import EventId
 from agentctl.engines.changes import Answer, Change
 from agentctl.engines.local import queries
@@ -57,6 +57,7 @@ class LocalEngine:
         self.broken = asyncio.Event()
         self.when_dead: Callable[[], None] | None = None
         self._holding = self._speaking = False
+        self._to_tell: dict[str, list[Asking]] = {}
         self._watched: dict[Address, asyncio.Future[End]] = {}
         self.answering = Answering(
             self.agents, self.program.guard, self.check_alive, self._check_dead
@@ -99,6 +100,8 @@ class LocalEngine:
             await self.program.recovered.wait()
             self._check_dead()
             self._serving.open()
+            for asked, askings in self._to_tell.items():
+                self.program.tell(asked, askings)
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
@@ -108,6 +111,12 @@ class LocalEngine:
 
     def _start_agents(self, stores: dict[str, Store]) -> dict[str, AgentRuntime]:
         agents, self.recovered = start_agents(self._bindings, stores, self.program)
+        for name, agent in agents.items():
+            history = agent.history
+            had = [pair for event in history.open.values() for pair in answers_had(name, event)]
+            for asked, asking in (*history.to_tell, *had):
+                self._to_tell.setdefault(asked, []).append(asking)
+            history.to_tell.clear()
         return agents
 
     def _told(self, agent: str, asking: Asking) -> None:

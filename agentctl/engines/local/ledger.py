@@ -75,7 +75,7 @@ class Ledger:
         self._options = options
         self._event = f"{history.number}-"
         self.open: dict[str, OpenOp] = {}
-        self.replay = Replay(history) if history.calls else None
+        self.replay = Replay(history) if history.calls or history.deliveries else None
         self.difference: Difference | None = None
         self.calls = 0
         self._batch: list[bytes] = []
