@@ -149,7 +149,6 @@ class EventRun:
         ledger = self._ledger
         for path, record in self.history.deliveries:
             if isinstance(record, CancelRecord):
-                replay.undelivered -= 1
                 self._deliver_cancel(record)
                 continue
             opened = ledger.take(path)
@@ -164,7 +163,6 @@ class EventRun:
                 ledger.difference = Difference(path, called, error.message)
                 break
             replay.undelivered -= 1
-            self._making.tell(opened.op)  # a crash may have kept it from being told
             self._deliver(path, outcome, record.at)
         if ledger.difference is None:
             if self._finished:
