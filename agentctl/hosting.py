@@ -169,13 +169,16 @@ class Host:
         graces = [binding.settings.grace for binding in self._bindings]
         return None if None in graces else max(one for one in graces if one is not None)
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         """Put on record at once that a stop begins; a signal's handler may call it.
+
+        Args:
+            at_most: the longest grace that any call gets; None: its agent's own.
 
         Returns:
             Whether there is something to stop: not before the folders are held.
         """
-        return self._begun is not None and self._begun.begin_stop()
+        return self._begun is not None and self._begun.begin_stop(at_most)
 
     async def stop(self) -> Stopped:
         """Stop gracefully; the second time, only tell again."""

@@ -20,6 +20,7 @@ from agentctl.errors import UsageError
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _NARROW: Final = 20
+_LOW: Final = 5
 _STDOUT, _STDERR = 1, 2
 
 
@@ -56,6 +57,11 @@ class Output:
     def width(self) -> int:
         """The terminal's width in columns; 100 elsewhere."""
         return max(_NARROW, shutil.get_terminal_size((100, 24)).columns)
+
+    @property
+    def height(self) -> int:
+        """The terminal's height in lines."""
+        return max(_LOW, shutil.get_terminal_size((100, 24)).lines)
 
     def line(self, text: str) -> None:
         """Write one line of a text result."""

@@ -16,8 +16,11 @@ from agentctl.cli.parsing import options_of, typer_command
 from agentctl.cli.table import COMMANDS, HELP
 from agentctl.cli.topics import TOPICS
 
-_FOLDERS: Final = ("-C", "--project", "--root")
-_VALUED: Final = (*sorted(TAKES_VALUE), *_FOLDERS, "--format", "--color")
+VALUED: Final = (
+    *sorted(TAKES_VALUE),
+    *("-C", "--project", "--root", "--set", "--format", "--color"),
+)
+"""The options after which a value stands, and no command."""
 _SHELLS_WORDS: Final = ("bash", "zsh", "fish")
 _ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     "help": sorted({*TOPICS, *(command.words[0] for command in COMMANDS)}),
@@ -126,10 +129,10 @@ _LOOP: Final = r"""        if [ "$skip" = 1 ]; then skip=0; continue; fi
 
 def _loop() -> str:
     return _LOOP % {
-        "valued": "|".join(_VALUED),
+        "valued": "|".join(VALUED),
         "formats": " ".join(FORMATS),
         "colors": " ".join(COLORS),
-        "other": "|".join(name for name in _VALUED if name not in ("--format", "--color")),
+        "other": "|".join(name for name in VALUED if name not in ("--format", "--color")),
         "cases": _cases(),
     }
 
@@ -204,7 +207,7 @@ def _fish() -> str:
 
 def _fish_option(name: str, told: str, when: str) -> str:
     how = "-l" if name.startswith("--") else "-s"
-    needs = " -r" if name in _VALUED else ""
+    needs = " -r" if name in VALUED else ""
     about = f" -d {_quoted(told)}" if told else ""
     return f"complete -c agentctl{when} {how} {name.lstrip('-')}{needs}{about}"
 

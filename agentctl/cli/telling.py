@@ -36,7 +36,7 @@ class Teller:
         self, *, quietly: bool = False, impatience: str = "a second Ctrl-C ends at once"
     ) -> None:
         self._quietly = quietly
-        self._impatience = impatience
+        self.impatience = impatience
         self._own: Address | None = None
         self._early: list[Ended] = []
 
@@ -71,16 +71,20 @@ class Teller:
         """Something that a person should know."""
         log.warning("%s", text)
 
+    def save_cuts_short(self) -> None:
+        """A save stops the program: say what cuts that short."""
+        self.impatience = "save again to cut it off"
+
     def waiting(self, calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> None:
         """A stop waits for calls."""
-        log.info("%s; %s", waiting_for(calls, at_most), self._impatience)
+        log.info("%s; %s", waiting_for(calls, at_most), self.impatience)
 
     def _tell(self, end: Ended) -> None:
         event = end.event
         if event == self._own:
             return
-        if end.status == "completed":
-            _say(logging.INFO, f"{event} completed", event)
+        if end.status in ("completed", "cancelled"):
+            _say(logging.INFO, f"{event} {end.status}", event)
         elif end.status == "failed":
             said = ": ".join(part for part in (end.type, end.text) if part)
             _say(logging.WARNING, f"{event} failed: {said}", event)

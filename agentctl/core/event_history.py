@@ -60,6 +60,7 @@ class EventHistory:
         bodies: its records as they stand in the journal.
         cancel: the cancellation that was delivered to it, if one was.
         end: how it ended, if it did.
+        told: another agent asked for it, and needs the answer no more.
     """
 
     __slots__ = (
@@ -77,6 +78,7 @@ class EventHistory:
         "phase",
         "started_us",
         "starts",
+        "told",
     )
 
     def __init__(self, accepted: EventRecord, body: bytes) -> None:
@@ -94,6 +96,7 @@ class EventHistory:
         self.bug: BugRecord | None = None
         self.cancel: CancelRecord | None = None
         self.end: EndRecord | None = None
+        self.told = False
 
     @property
     def number(self) -> int:

@@ -30,10 +30,17 @@ class Replay:
     def __init__(self, history: EventHistory) -> None:
         self._history = history
         self._asked: set[str] = set()
+<<<<<<< HEAD
         self.undelivered = len(history.deliveries)
         # A cancellation from outside may follow a turn whose batch a crash took: what it asked
         # for is new. Anything that was delivered behind it proves that the batch was there.
         self._may_be_new = int(self.undelivered > 0 and history.deliveries[-1][0] == CANCEL)
+=======
+        # A cancellation answers no call: what the handler had only begun to ask for when it came
+        # may be new.
+        self._outcomes = [path for path, _ in history.deliveries if path != CANCEL]
+        self.undelivered = len(self._outcomes)
+>>>>>>> main
 
     def match(
         self, path: str, asked: CallRecord, *, by_name: bool = False
@@ -65,8 +72,8 @@ class Replay:
         forget = [path for path in calls if path not in self._asked or path == found.path]
         if forget:
             return [], forget
-        rest = self._history.deliveries[len(self._history.deliveries) - self.undelivered :]
-        return [path for path, _ in rest if path in calls], []
+        rest = self._outcomes[len(self._outcomes) - self.undelivered :]
+        return [path for path in rest if path in calls], []
 
     def left_over(self, still_open: frozenset[str]) -> Difference | None:
         """Find what is on record and wasn't asked for, once all is delivered."""

@@ -30,9 +30,9 @@ class StartPlan:
         turns: those of `counted` that start one at a time, in this order; () if all together.
     """
 
-    set_aside: tuple[EventId, ...]
-    counted: frozenset[EventId]
-    turns: tuple[EventId, ...]
+    set_aside: tuple[EventId, ...] = ()
+    counted: frozenset[EventId] = frozenset()
+    turns: tuple[EventId, ...] = ()
 
 
 def plan_start(journals: Mapping[str, JournalHistory], max_starts: Mapping[str, int]) -> StartPlan:

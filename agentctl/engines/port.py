@@ -6,7 +6,7 @@ values are JSON as recorded, so that no face needs the user's types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +22,10 @@ from agentctl.engines.views import (
     HolderView,
     Inside,
     InstanceView,
+    JournalLine,
+    JournalView,
     LockView,
+    SetAsideView,
 )
 from agentctl.errors import AgentctlError
 from agentctl.names import Address, Identity
@@ -206,8 +209,11 @@ class Engine(Protocol):
         """Wait until nothing can go on (R14), and answer why; so long as all is well, for ever."""
         ...
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         """Put on record at once that a stop begins (R12); a signal's handler may call it.
+
+        Args:
+            at_most: the longest grace that any call gets; None: its agent's own.
 
         Returns:
             Whether there is something to stop: not before the folders are held.
@@ -217,53 +223,6 @@ class Engine(Protocol):
     async def stop(self) -> Stopped:
         """Stop gracefully (R12); a second time it answers the same and does nothing."""
         ...
-
-
-class JournalLine(Struct, frozen=True):
-    """One line of a journal as a reader sees it.
-
-    Attributes:
-        body: the record's JSON, without frame.
-    """
-
-    number: int
-    body: bytes
-
-
-class JournalView(Struct, frozen=True):
-    """A journal as it lies there; its lines are read each time they are walked through.
-
-    Attributes:
-        lines: the records, and among them the lines that only say what was durable:
-            `{"synced":512}`.
-        texts: all lines of the file as they stand, whatever they are worth.
-        damaged: the first damaged line and the reason, or None.
-        unfinished: the last line is not complete yet.
-    """
-
-    agent: str
-    path: str
-    lines: Iterable[JournalLine]
-    texts: Iterable[JournalLine]
-    damaged: tuple[int, str] | None
-    unfinished: bool
-
-
-class SetAsideView(Struct, frozen=True):
-    """One event in `set-aside`.
-
-    Attributes:
-        records: its lines, its own first.
-        under_way: calls that a crash cut off and the lines don't show: each may or may not have
-            happened.
-    """
-
-    event: Address
-    handler: str
-    args: bytes
-    starts: int
-    records: Sequence[bytes]
-    under_way: Sequence[str] = ()
 
 
 class Holder(Protocol):
@@ -302,7 +261,7 @@ class Desk(Protocol):
         ...
 
     def follow(self, agent: str) -> Callable[[], Sequence[JournalLine]]:
-        """Follow a journal, also over its replacement: each call of the answer reads what is new."""
+        """Follow a journal, also over its replacement: each call of it reads what is new."""
         ...
 
     def audit(self, agent: str) -> Sequence[str]:
@@ -330,11 +289,7 @@ class Desk(Protocol):
         ...
 
     def count(self, agent: str) -> CountView:
-        """Count where an agent's events stand.
-
-        Raises:
-            FormatTooNew: a later version wrote the journal.
-        """
+        """Count where an agent's events stand; raises as `look`."""
         ...
 
     def instances(self, agent: str) -> Sequence[InstanceView]:
@@ -349,6 +304,10 @@ class Desk(Protocol):
         """Tell which program holds an agent's folder."""
         ...
 
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None if none does, or it doesn't answer."""
+        ...
+
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
         ...
@@ -359,10 +318,6 @@ class Desk(Protocol):
         Raises:
             Conflict, JournalDamaged: no archive was written.
         """
-        ...
-
-    def inside(self, agent: str) -> Inside | None:
-        """Look into the program that runs an agent; None where none does, or none answers."""
         ...
 
     def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:

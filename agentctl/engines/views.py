@@ -6,7 +6,7 @@ are those of R8: without a holder an event that executed counts as queued.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -37,6 +37,7 @@ class CallView(Struct, frozen=True):
         state: `open`, `ok`, `error`, `fired` or `dropped`.
         outcome: of `ok` the value as JSON, of `error` its type and text.
         until_us: of a timer: its end.
+        where: of one that is being made: file and line at which its code stands.
     """
 
     key: str
@@ -47,6 +48,7 @@ class CallView(Struct, frozen=True):
     at_us: int = 0
     ended_us: int | None = None
     until_us: int | None = None
+    where: str | None = None
 
 
 class LockView(Struct, frozen=True):
@@ -203,3 +205,50 @@ class CountView(Struct, frozen=True):
 
 MANY_RECORDS: Final = 10_000
 """From there on an event's replay takes noticeably long (R23)."""
+
+
+class JournalLine(Struct, frozen=True):
+    """One line of a journal as a reader sees it.
+
+    Attributes:
+        body: the record's JSON, without frame.
+    """
+
+    number: int
+    body: bytes
+
+
+class JournalView(Struct, frozen=True):
+    """A journal as it lies there; its lines are read each time they are walked through.
+
+    Attributes:
+        lines: the records, and among them the lines that only say what was durable:
+            `{"synced":512}`.
+        texts: all lines of the file as they stand, whatever they are worth.
+        damaged: the first damaged line and the reason, or None.
+        unfinished: the last line is not complete yet.
+    """
+
+    agent: str
+    path: str
+    lines: Iterable[JournalLine]
+    texts: Iterable[JournalLine]
+    damaged: tuple[int, str] | None
+    unfinished: bool
+
+
+class SetAsideView(Struct, frozen=True):
+    """One event in `set-aside`.
+
+    Attributes:
+        records: its lines, its own first.
+        under_way: calls that a crash cut off and the lines don't show: each may or may not have
+            happened.
+    """
+
+    event: Address
+    handler: str
+    args: bytes
+    starts: int
+    records: Sequence[bytes]
+    under_way: Sequence[str] = ()

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentctl.engines.port import Desk, JournalView
+from agentctl.engines.port import Desk
+from agentctl.engines.views import JournalView
 from agentctl.names import Identity
 from agentctl.ops.journal import JournalQuery, select
 from agentctl.ops.journal_documents import SeenRecord

@@ -5,7 +5,6 @@ Invariant: a damaged journal is never well. Takes no lock and changes nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -14,16 +13,15 @@ from agentctl.engines.port import Desk
 from agentctl.engines.views import MANY_RECORDS, CountView
 from agentctl.ops.view_documents import AgentStatus, EventCounts, StatusDocument
 from agentctl.ops.views import moment, seen_holder
-from agentctl.times import SECOND_US
+from agentctl.times import SECOND_US, to_rfc3339
 
 FAILS: Final = ("late", "stuck", "set-aside")
 """What is not well, unless less is asked for."""
 
-WARNED_FOR_US: Final = 3600 * SECOND_US
-"""How long a program's warning is told."""
-
 LATE_FROM_S: Final = 60.0
 """An event may wait so long for others under suspicion (R10); beyond that it is late."""
+
+_SAID: Final = 5
 
 
 def status_of(
@@ -39,21 +37,10 @@ def status_of(
     """
     counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
-    statuses = (_status(one, _warned(desk, one)) for one in counted)
-    return StatusDocument(not wrong, tuple(statuses)), wrong
+    return StatusDocument(not wrong, tuple(_status(desk, one) for one in counted)), wrong
 
 
-def _warned(desk: Desk, count: CountView) -> Sequence[str]:
-    """What the program that runs the agent warned of lately, as far as it is about the agent."""
-    inside = None if count.holder is None else desk.inside(count.agent)
-    if inside is None:
-        return ()
-    since_us = inside.now_us - WARNED_FOR_US
-    about = re.compile(rf"{re.escape(count.agent)}\b")
-    return [text for at_us, text in inside.warnings if at_us >= since_us and about.match(text)]
-
-
-def _status(count: CountView, warned: Sequence[str]) -> AgentStatus:
+def _status(desk: Desk, count: CountView) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -63,7 +50,7 @@ def _status(count: CountView, warned: Sequence[str]) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        (*_warnings(count), *dict.fromkeys(warned)),
+        (*_warnings(count), *_said(desk, count)),
     )
 
 
@@ -76,6 +63,13 @@ def _warnings(count: CountView) -> Iterator[str]:
         yield f"no program runs it, and {_events(open_events)} open: agentctl run {count.agent}"
     for event in count.long:
         yield f"{event} has more than {MANY_RECORDS} records: it is slow to start again"
+
+
+def _said(desk: Desk, count: CountView) -> Iterator[str]:
+    """What the program itself warned of: a handler that blocks its turn, say."""
+    inside = None if count.holder is None else desk.inside(count.agent)
+    for at_us, text in () if inside is None else inside.warnings[-_SAID:]:
+        yield f"{text} ({to_rfc3339(at_us)})"
 
 
 def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[str]:

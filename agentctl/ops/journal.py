@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from agentctl.engines.port import Desk, JournalLine, JournalView
+from agentctl.engines.port import Desk
+from agentctl.engines.views import JournalLine, JournalView
 from agentctl.names import Identity, format_call_key, format_instance
 from agentctl.ops.hidden import hide
 from agentctl.ops.journal_documents import Damage, SeenJournal, SeenRecord

@@ -28,10 +28,12 @@ class Overrides:
 
     Attributes:
         grace: None waits for running calls.
+        counts: starts again are counted; not those that a save caused.
     """
 
     grace: timedelta | UnsetType | None = UNSET
     concurrency: int | None = None
+    counts: bool = True
 
     def on(self, settings: AgentSettings) -> AgentSettings:
         """Apply them."""
@@ -96,4 +98,5 @@ def make_program(
         listener=listener,
         command=command,
         lock_wait_s=lock_wait_s,
+        options=lambda base: replace(base, counts=chosen.counts),
     )

@@ -86,6 +86,7 @@ class SeenCall(Struct, frozen=True):
         state: `open`, `ok`, `error`, `fired` or `dropped`.
         outcome: of `ok` the value as JSON, of `error` its type and text; as text.
         until: of a timer: its end.
+        where: of one that is being made: file and line at which its code stands.
     """
 
     key: str
@@ -96,6 +97,7 @@ class SeenCall(Struct, frozen=True):
     at: str | None
     ended: str | None
     until: str | None
+    where: str | None
 
 
 class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from agentctl.engines.changes import OVER, State
 from agentctl.engines.port import Desk
@@ -108,7 +108,22 @@ def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView
             hint=f"see what is known: agentctl invocation list {address.agent}; "
             f"and what ended: agentctl inspect audit {address.agent}",
         )
-    return found[-1], view
+    # A key that was cancelled may be used anew: the newest event is meant.
+    newest = max(found, key=lambda event: event.event.event or 0)
+    return _with_places(desk, newest), view
+
+
+def _with_places(desk: Desk, event: EventView) -> EventView:
+    """Say of calls that are being made where their code stands, if the program tells."""
+    inside = desk.inside(event.event.agent) if event.state is State.RUNNING else None
+    if inside is None:
+        return event
+    places = {call.key: call.where for call in inside.calls}
+    calls = [
+        structs.replace(call, where=places.get(call.key)) if call.state == "open" else call
+        for call in event.calls
+    ]
+    return structs.replace(event, calls=calls)
 
 
 def instances_of(desk: Desk, chosen: Sequence[tuple[str, Address]]) -> AgentsDocument:
@@ -243,4 +258,5 @@ def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
         moment(call.at_us),
         moment(call.ended_us),
         moment(call.until_us),
+        call.where,
     )

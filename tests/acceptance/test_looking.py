@@ -100,9 +100,10 @@ def test_beside_a_program_it_is_shown_with_what_it_runs(shop: Project) -> None:
     assert agent["events"]["running"] == 1
     assert agent["warnings"] == []
     shown = shop.agentctl("invocation", "show", "Bot#1", "--json").expect(0).json
-    assert (shown["state"], shown["calls"][0]["state"]) == ("running", "open")
+    assert (shown["status"], shown["calls"][0]["state"]) == ("running", "open")
     assert shown["calls"][0]["ended"] is None
     assert STAMP.fullmatch(shown["calls"][0]["at"])
+    assert re.fullmatch(r"shop/world\.py:\d+", shown["calls"][0]["where"]), "where it hangs"
     assert "in Payments.refund, called " in shop.agentctl("invocation", "list").expect(0).out
     assert shop.agentctl("inspect", "lock").expect(0).out.split("\t")[1] == "held"
     program.cut_power()

@@ -13,11 +13,11 @@ import platform
 import statistics
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agentctl import __version__
 from tests.bench import measures
+from tests.bench.rows import Row, asking_rows, beside_rows
 
 ALONE = (
     "a call costs one sync and about 60 µs of the interpreter's time. Between two syncs the "
@@ -34,20 +34,6 @@ START_UP = (
     "by ten milliseconds with the machine's load."
 )
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: what, the median, what it should reach, and whether it does.
-
-    `why` says what stands in the way, where it doesn't.
-    """
-
-    what: str
-    figure: str
-    reach: str
-    holds: bool
-    why: str = "not looked into yet"
 
 
 def median_of(runs: int, measure: Callable[[], float]) -> float:
@@ -112,6 +98,7 @@ def start_up_rows(where: Path, runs: int) -> list[Row]:
     commands = {
         "`agentctl --help`": ("-m", "agentctl", "--help"),
         "`agentctl inspect journal`": ("-m", "agentctl", "inspect", "journal"),
+        "`agentctl invoke --help`": ("-m", "agentctl", "invoke", "--help"),
     }
     with measures.folder(where) as root:
         (root / "kavach.toml").write_text("[project]\n")
@@ -160,6 +147,8 @@ def main() -> int:
         *speed_rows(options.where, options.runs),
         *recovery_rows(options.where, min(options.runs, 3)),
         *start_up_rows(options.where, options.runs),
+        *beside_rows(options.where, options.runs),
+        *asking_rows(options.where, options.runs),
     ]
     text = page(rows)
     sys.stdout.write(text)

@@ -66,7 +66,7 @@ async def _calls(root: Path, events: int, at_once: int) -> tuple[float, float]:
         return events * CALLS / took, (store.syncs - syncs) / (events * CALLS)
 
 
-def write_unfinished(root: Path, events: int) -> None:
+def write_unfinished(root: Path, events: int, calls: int = CALLS) -> None:
     """A journal of events that have made all their calls and not ended."""
     from msgspec import Raw
 
@@ -78,12 +78,12 @@ def write_unfinished(root: Path, events: int) -> None:
     store = FilesStore(root, "Worker")
     store.lock(this_program("bench", SystemClock()), 0)
     at = SystemClock().now_us()
-    kept = events * (2 + 2 * CALLS)
+    kept = events * (2 + 2 * calls)
     bodies = [encode(Header(1, "Worker", "0" * 32, events + 1, kept=kept, open=events, at=at))]
     for n in range(1, events + 1):
         bodies.append(encode(EventRecord(n, "work", Raw(b"[%d]" % n), nonce=f"{n:016x}", at=at)))
         bodies.append(encode(StartRecord(n, at=at)))
-        for i in range(CALLS):
+        for i in range(calls):
             said = f"event {n}, call {i}, and some words to fill it up"
             args = Raw(f'["{said}"]'.encode())
             bodies.append(encode(CallRecord(f"{n}-{i + 1}", "World.act", args=args, at=at)))
@@ -106,12 +106,17 @@ async def _recover(root: Path) -> float:
         return time.perf_counter() - begun
 
 
+def environment() -> dict[str, str]:
+    """The environment of a command that is measured."""
+    # Compiled code is kept, as on anybody's machine; the agents that are measured lie here.
+    environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
 def start_up_ms(where: Path, *command: str) -> float:
     """Wall time of a command, in milliseconds."""
-    # Compiled code is kept, as on anybody's machine.
-    environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     begun = time.perf_counter()
     subprocess.run(
-        [sys.executable, *command], cwd=where, check=True, capture_output=True, env=environ
+        [sys.executable, *command], cwd=where, check=True, capture_output=True, env=environment()
     )
     return (time.perf_counter() - begun) * 1000

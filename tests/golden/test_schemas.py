@@ -26,7 +26,7 @@ FIELDS = {
     "agentctl.config/1": "values",
     "agentctl.status/1": "healthy agents",
     "agentctl.invocations/1": "invocations",
-    "agentctl.invocation/1": "event state handler key args kwargs accepted started ended next "
+    "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
     "waits_for asked_by starts result type text line records calls",
     "agentctl.agents/1": "agents",
     "agentctl.instance/1": "instance state keys events",
@@ -48,11 +48,11 @@ PARTS = {
     "SeenHolder": "pid host command since",
     "EventCounts": "scheduled queued running sleeping waiting stuck",
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
-    "SeenInvocation": "event state handler key accepted ended next waits_for text",
-    "SeenCall": "key fn state args outcome at ended until",
+    "SeenInvocation": "event status handler key accepted ended next waits_for text",
+    "SeenCall": "key fn state args outcome at ended until where",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
-    "SeenKey": "key event state",
+    "SeenKey": "key event status",
     "BackedUpAgent": "agent bytes records",
     "SeenLock": "agent path held note",
 }

@@ -47,6 +47,11 @@ LINES = (
     b'{"aside":%d,"handler":"request","starts":3,"nonce":"ab","at":6}',
     b'{"requeued":%d,"at":7}',
     b'{"drop":%d,"reason":"no","at":7}',
+    b'{"cancel":%d,"at":7}',
+    b'{"cancelled":%d,"ran":true,"at":7}',
+    b'{"retry":%d,"at":7}',
+    b'{"retry":%d,"undo":["1-2","2-2"],"at":7}',
+    b'{"retry":%d,"forget":["1-2"],"at":7}',
 )
 OTHERS = (
     b'{"state":{"count":1},"of":["eu"]}',
@@ -55,6 +60,9 @@ OTHERS = (
     b'{"stopping":1,"at":8}',
     b'{"stop":1,"at":8}',
     b'{"unheard_of":1}',
+    b'{"deleted":["eu"],"at":8}',
+    b'{"told":"Other-1-1","event":1,"at":8}',
+    b'{"answered":"12ab","do":"cancel","value":null,"at":8}',
 )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from agentctl.cli import records_text, watching
+from agentctl.cli import records_text, redrawing
 from agentctl.cli.commands.asking import AgentArgument, NumberOption, SecretsOption
 from agentctl.cli.commands.inspecting import (
     EventOption,
@@ -24,7 +24,7 @@ from agentctl.cli.commands.inspecting import (
 )
 from agentctl.cli.failures import Failure, write_failure
 from agentctl.cli.output import Output, columns, plain
-from agentctl.engines.port import JournalView
+from agentctl.engines.views import JournalView
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.ops import documents
@@ -132,7 +132,7 @@ def _follow(followed: Sequence[Followed], output: Output) -> int:
                 for record in one.records():
                     _write_followed(one.agent, record, output)
             output.flush()
-            watching.pause(_FOLLOW_EVERY_S)
+            redrawing.pause(_FOLLOW_EVERY_S)
     except KeyboardInterrupt:
         return 0
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
-from agentctl.cli import events_text, watching
+from agentctl.cli import events_text, redrawing
 from agentctl.cli.commands.asking import AgentArgument, NumberOption
 from agentctl.cli.failures import tell_damage
 from agentctl.cli.inputs import states
@@ -82,10 +82,12 @@ def _watch(
     if output.is_terminal:
 
         def draw() -> None:
-            seen = list_events(desk, chosen, query)
+            # What doesn't fit would scroll the newest away, or the titles.
+            fits = query if query.last is not None else replace(query, last=output.height - 2)
+            seen = list_events(desk, chosen, fits)
             write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
 
-        return watching.watch(draw, output)
+        return redrawing.watch(draw, output)
 
     def lines() -> Sequence[str]:
         seen = list_events(desk, chosen, query)
@@ -93,7 +95,7 @@ def _watch(
             return [_document(seen).decode()]
         return [columns(row) for row in events_text.rows_of(seen, _moments(output))]
 
-    return watching.watch_lines(lines, output)
+    return redrawing.watch_lines(lines, output)
 
 
 def _document(seen: Seen) -> bytes:

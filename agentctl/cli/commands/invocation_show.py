@@ -123,7 +123,7 @@ class _Told:
         what = call.fn if call.args is None else f"{call.fn} {self._shown(call.args)}"
         if call.until_us is not None:
             what = f"{call.fn} until {self.moments(call.until_us)}"
-        outcome = call.outcome or "-"
+        outcome = call.outcome or ("-" if call.where is None else f"stands at {call.where}")
         if call.state == "ok":
             outcome = self._shown(outcome.encode())
         return call.key, what, call.state, self.moments(call.at_us), outcome

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -19,17 +20,20 @@ from agentctl.cli.place import find_project
 from agentctl.cli.programs import run_program
 from agentctl.cli.stopping import StopSignals
 from agentctl.cli.telling import Teller, level_of, log, set_up_logging
+from agentctl.cli.watched import Watched
 from agentctl.errors import UsageError
 from agentctl.hosting import Host
 from agentctl.names import check_agent_name
 from agentctl.ops import running
 from agentctl.ops.programs import Overrides, load_agents, make_program
+from agentctl.project.model import Project
 
 EXAMPLES = (
     ("agentctl run", "run all agents of the project until Ctrl-C"),
     ("agentctl run Bot --grace none", "only Bot; when stopped, wait for its running calls"),
     ("agentctl run --until-idle", "finish what is unfinished, and end"),
     ("agentctl run --until-idle=10s", "the same, and wait for what is due within 10 seconds"),
+    ("agentctl run --watch", "while you write: start anew with every save"),
 )
 
 # A flag's value belongs behind its `=`: `--until-idle Bot` runs Bot.
@@ -45,6 +49,7 @@ class Request:
     overrides: Overrides
     lock_wait_s: float
     log_format: str | None
+    watch: bool
 
 
 def parse(
@@ -60,6 +65,9 @@ def parse(
             help="end when nothing is queued, running, or due within DURATION (0s)",
         ),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="start anew with every save outside agents/")
+    ] = False,
     grace: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +88,8 @@ def parse(
     """Finish what was cut off, then serve events until stopped.
 
     Ctrl-C or SIGTERM stops gracefully: running calls get their grace, what is open goes on at the
-    next start. A second one ends at once, which is safe.
+    next start. A second one ends at once, which is safe. With --watch the program starts anew with
+    every save, and calls get a second; what stops it then waits for the next save.
     """
     if log_format not in (None, "text", "json"):
         raise UsageError(f"--log-format can't be {log_format!r}", hint="it is text or json")
@@ -95,6 +104,7 @@ def parse(
         ),
         lock_wait_s=lock_wait_s(lock_wait),
         log_format=log_format,
+        watch=watch,
     )
 
 
@@ -107,27 +117,56 @@ def execute(request: Request, output: Output) -> int:
     project = find_project(output)
     as_json = (request.log_format or ("json" if output.options.json else "text")) == "json"
     set_up_logging(output, as_json=as_json, level=level_of(output))
+    watched, teller = Watched.of(os.environ), Teller()
+    if watched is not None:
+        watched.listen(teller.save_cuts_short)
+    elif request.watch:
+        return _watch(project)
     program = make_program(
         project,
         load_agents(project, request.agents),
-        Teller(),
+        teller,
         command="agentctl run",
         lock_wait_s=request.lock_wait_s,
-        overrides=request.overrides,
+        overrides=replace(request.overrides, counts=watched is None or not watched.by_save),
     )
     work = functools.partial(
-        _serve, request=request, folder=project.root / "agents", program=program, output=output
+        _serve,
+        request=request,
+        folder=project.root / "agents",
+        program=program,
+        at_most=_no_limit if watched is None else watched.at_most,
+        output=output,
     )
     run_program(work, output)
 
 
+def _watch(project: Project) -> int:
+    from agentctl.cli.watching import watch
+
+    left_out = [project.folder / "agents", project.root / "agents"]
+    if project.root_source is not None:
+        left_out.append(project.root)
+    return watch(project.folder, left_out)
+
+
+def _no_limit() -> None:
+    """Calls have the grace of their own."""
+
+
 async def _serve(
-    signals: StopSignals, *, request: Request, folder: Path, program: Host, output: Output
+    signals: StopSignals,
+    *,
+    request: Request,
+    folder: Path,
+    program: Host,
+    at_most: Callable[[], timedelta | None],
+    output: Output,
 ) -> int:
     import asyncio
 
     asked = asyncio.Event()
-    signals.serve(program.begin_stop, asked, program.grace)
+    signals.serve(lambda: program.begin_stop(at_most()), asked, program.grace)
     async with program as engine:
         if request.until_idle_s is None:
             log.info("serving %s; Ctrl-C stops", folder)

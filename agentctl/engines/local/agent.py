@@ -30,7 +30,7 @@ from agentctl.engines.local.waiters import Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Interrupted, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.record_moves import AnsweredRecord, CancelledRecord, ToldRecord
+from agentctl.record_moves import AnsweredRecord, CancelledRecord
 from agentctl.records import (
     BugRecord,
     DoneRecord,
@@ -96,8 +96,9 @@ class AgentRuntime:
         record = wanted.record(history.next_event, self.program.entropy(), now_us)
         bodies = [encode(record)]
         if wanted.request:
+            # In front: a write that a crash cuts short must not leave the event without it.
             accepted = Accepted(str(self.address(record)))
-            bodies.append(self._answered(wanted.request, "invoke", accepted, now_us))
+            bodies.insert(0, self._answered(wanted.request, "invoke", accepted, now_us))
         self.append_bodies(bodies, audit_lines(self.name, record, record))
         # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
         event = EventHistory(record, b"")
@@ -246,6 +247,10 @@ class AgentRuntime:
         """Run `callback` once everything appended so far is durable."""
         self._committer.when_durable(callback, now=now)
 
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
+        self._committer.settle()
+
     def durable_soon(self) -> None:
         """See to it that what was appended is durable within 10 ms."""
         self._committer.soon()
@@ -333,14 +338,6 @@ class AgentRuntime:
     def forget(self, identity: Identity) -> None:
         """Drop the state of an instance that was deleted."""
         self._states.pop(identity, None)
-
-    def told(self, asking: Asking) -> None:
-        """Take note that who asked has its answer on record; it may be forgotten here."""
-        number = self.history.kept.untold.get(asking)
-        if number is not None:
-            self.append(ToldRecord(asking[0], number, at=self.program.now_us()))
-            self.history.kept.told(asking)
-            self.durable_soon()
 
     # -- stopping
 

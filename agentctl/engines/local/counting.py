@@ -9,28 +9,56 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from agentctl.core.tally import Tally
 from agentctl.engines.changes import State
-from agentctl.engines.views import MANY_RECORDS, CountView, HolderView, LockView
+from agentctl.engines.views import MANY_RECORDS, CountView, HolderView, Inside, LockView
 from agentctl.names import Address
 from agentctl.storage.files.disk import Disk
 from agentctl.storage.files.holding import holder_of, read_lock
-from agentctl.storage.files.lock import NAME
+from agentctl.storage.files.lock import NAME, read_note
 from agentctl.storage.files.reading import ReadJournal, read_journal
 from agentctl.storage.port import Holder
+
+SOCKET: Final = "control"
+_LOOK_S: Final = 1.0
 
 
 def holder(folder: str, disk: Disk) -> HolderView | None:
     """Tell which program holds an agent's folder."""
-    found = holder_of(folder, disk)
+    found = holder_of(folder, disk) or _listening(folder, disk)
     return None if found is None else _seen(found)
+
+
+def _listening(folder: str, disk: Disk) -> Holder | None:
+    """The program in the note, if it listens: a lock of another machine's isn't listed here."""
+    if disk.kind(f"{folder}/{SOCKET}") is None:
+        return None
+    from agentctl.engines.local.control import is_served
+
+    return read_lock(folder, disk)[0] if is_served(folder) else None
 
 
 def lock(agent: str, folder: str, disk: Disk) -> LockView:
     """Read the lock's note, and whether a program holds the lock."""
     note, held = read_lock(folder, disk)
+    held = held or _listening(folder, disk) is not None
     return LockView(agent, f"{folder}/{NAME}", None if note is None else _seen(note), held)
+
+
+def inside(folder: str, disk: Disk) -> Inside | None:
+    """Look into the program that holds a folder; None if none does, or it doesn't answer."""
+    if disk.kind(f"{folder}/{SOCKET}") is None and not read_note(disk, f"{folder}/{NAME}").control:
+        return None
+    from agentctl.engines.local.control import Control, ControlGone
+    from agentctl.engines.local.wire import Nothing
+
+    try:
+        with Control.connect(folder) as control:
+            return control.call("look", Nothing(), Inside, _LOOK_S)
+    except (ControlGone, TimeoutError):
+        return None  # it is just starting or ending, or a handler blocks it
 
 
 def _seen(found: Holder) -> HolderView:

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from agentctl.engines.port import (
-    Holder,
-    InvokeRequest,
-    JournalLine,
-    JournalView,
-    SetAsideView,
-)
+from agentctl.engines.port import Holder, InvokeRequest
+from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import Damaged, JournalDamaged
 from agentctl.names import Address
 from agentctl.storage.files.beside import AUDIT, SET_ASIDE, read_beside
@@ -45,9 +40,6 @@ if TYPE_CHECKING:
     from agentctl.sdk.agent import Agent
 
 T = TypeVar("T")
-
-_LOOK_S: Final = 1.0
-"""How long a look into a running program may take: its handlers may block it."""
 
 
 class FilesDesk:
@@ -168,6 +160,12 @@ class FilesDesk:
 
         return counting.holder(agent_folder(self._root, agent), self._disk)
 
+    def inside(self, agent: str) -> Inside | None:
+        """Look into the program that runs an agent; None if none does, or it doesn't answer."""
+        from agentctl.engines.local import counting
+
+        return counting.inside(agent_folder(self._root, agent), self._disk)
+
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
         from agentctl.engines.local import counting
@@ -189,18 +187,6 @@ class FilesDesk:
         from agentctl.engines.local.looking import Looking
 
         return Looking(self._root, self._clock, self._disk)
-
-    def inside(self, agent: str) -> Inside | None:
-        """Look into the program that runs an agent; None where none does, or none answers."""
-        from agentctl.engines.local.control import Control, ControlGone
-        from agentctl.engines.local.wire import Nothing
-        from agentctl.engines.views import Inside
-
-        try:
-            with Control.connect(agent_folder(self._root, agent), _LOOK_S) as control:
-                return control.call("look", Nothing(), Inside, _LOOK_S)
-        except (ControlGone, TimeoutError):
-            return None
 
     # -- changing
 

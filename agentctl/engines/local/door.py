@@ -13,12 +13,12 @@ from typing import TypeVar
 from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
 from agentctl.engines.local import cold, operations
 from agentctl.engines.local.answers import wanted_of
-from agentctl.engines.local.control import Control, is_served, reach
+from agentctl.engines.local.control import Control, ControlGone, is_served, reach
 from agentctl.engines.local.leaving import leave
 from agentctl.engines.local.wire import Nothing, Rest, WaitRequest
 from agentctl.engines.port import Ended, Holder, InvokeRequest
 from agentctl.engines.views import Inside
-from agentctl.errors import Locked
+from agentctl.errors import Interrupted, Locked
 from agentctl.names import Address
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.storage.files.disk import Disk
@@ -105,9 +105,16 @@ class Door:
         ask: Callable[[Control], T],
         wait_s: float,
     ) -> T:
+        def ask_again(control: Control) -> T:
+            try:
+                return ask(control)
+            except Interrupted as error:
+                # It is just ending: the next holder is asked the same, or the lock is free.
+                raise ControlGone(error.message) from error
+
         return reach(
             under_lock,
-            ask,
+            ask_again,
             folder=self._folder(agent),
             clock=self._clock,
             pause=self._pause,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
-from agentctl.core.kept import Asking
+from agentctl.core.kept import Asking, answers_had
 from agentctl.core.suspicion import EventId
 from agentctl.engines.changes import Answer, Change
-from agentctl.engines.local import queries
+from agentctl.engines.local import askers, queries
 from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.answering import Answering
@@ -18,7 +19,7 @@ from agentctl.engines.local.asking import Askers
 from agentctl.engines.local.binding import Binding
 from agentctl.engines.local.elsewhere import Elsewhere
 from agentctl.engines.local.endings import End, as_value
-from agentctl.engines.local.grace import end_calls
+from agentctl.engines.local.grace import end_calls, shorter
 from agentctl.engines.local.locking import lock_all
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.options import EngineOptions
@@ -27,7 +28,7 @@ from agentctl.engines.local.remembering import Remembering
 from agentctl.engines.local.serving import Serving
 from agentctl.engines.local.starting import start_agents
 from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
-from agentctl.errors import AgentctlError, DiskTrouble, UsageError
+from agentctl.errors import AgentctlError, DiskTrouble, Interrupted, UsageError
 from agentctl.names import Address
 from agentctl.sdk.execution import Target
 from agentctl.storage.port import Store
@@ -57,6 +58,8 @@ class LocalEngine:
         self.broken = asyncio.Event()
         self.when_dead: Callable[[], None] | None = None
         self._holding = self._speaking = False
+        self._grace_at_most: timedelta | None = None
+        self._to_tell: dict[str, list[Asking]] = {}
         self._watched: dict[Address, asyncio.Future[End]] = {}
         self.answering = Answering(
             self.agents, self.program.guard, self.check_alive, self._check_dead
@@ -99,6 +102,8 @@ class LocalEngine:
             await self.program.recovered.wait()
             self._check_dead()
             self._serving.open()
+            for asked, askings in self._to_tell.items():
+                self.program.tell(asked, askings)
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
@@ -107,11 +112,20 @@ class LocalEngine:
             raise
 
     def _start_agents(self, stores: dict[str, Store]) -> dict[str, AgentRuntime]:
-        agents, self.recovered = start_agents(self._bindings, stores, self.program)
+        agents, self.recovered = start_agents(
+            self._bindings, stores, self.program, counts=self._options.counts
+        )
+        for name, agent in agents.items():
+            history = agent.history
+            had = [pair for event in history.open.values() for pair in answers_had(name, event)]
+            for asked, asking in (*history.to_tell, *had):
+                self._to_tell.setdefault(asked, []).append(asking)
+            history.to_tell.clear()
         return agents
 
     def _told(self, agent: str, asking: Asking) -> None:
-        self.program.guard(lambda: self.agents[agent].told(asking))
+        if not self.program.stopping:  # else the next start says it again
+            self.program.guard(lambda: askers.take_note(self.agents[agent], asking))
 
     def _begin_event(self, event: EventId) -> None:
         name, number = event
@@ -156,7 +170,7 @@ class LocalEngine:
         """
         self._check_dead()
         if self.program.stopping:
-            raise AgentctlError("the program is stopping", hint="start it again")
+            raise Interrupted("the program is stopping", hint="ask again when it runs again")
 
     def _check_dead(self) -> None:
         dead = self.program.dead
@@ -233,6 +247,9 @@ class LocalEngine:
     def _is_idle(self, within_s: float) -> bool:
         if not self.program.gate_open or self._at_work():
             return False
+        for agent, asking in self.program.open_asks.values():
+            if agent in self.agents and self.answering.is_moving(agent, asking):
+                return False
         due_s = self.program.timers.next_due_s
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
 
@@ -247,7 +264,9 @@ class LocalEngine:
             program.stopping = True
             program.guard(self._say_stopping)
         program.clear_queues()
-        cut_off = await end_calls(program, {n: b.settings.grace for n, b in self._bindings.items()})
+        settings = {name: binding.settings for name, binding in self._bindings.items()}
+        graces = {name: shorter(one.grace, self._grace_at_most) for name, one in settings.items()}
+        cut_off = await end_calls(program, graces)
         await asyncio.sleep(0)  # results that came in the last moment go on record
         await self._serving.close()  # who asks now, asks the next holder
         for agent in self.agents.values():
@@ -259,16 +278,20 @@ class LocalEngine:
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         """Put on record at once that what is cut off from here on is no crash (R12).
 
         A signal's handler may call it, in the middle of anything on the loop's thread.
+
+        Args:
+            at_most: the longest grace that any call gets; None: its agent's own.
 
         Returns:
             Whether there is something to stop: not before the folders are held.
         """
         if self._holding and not self.program.stopping:
             self.program.stopping = True
+            self._grace_at_most = at_most
             if self._speaking:
                 with suppress(DiskTrouble):  # the next write says so, where it can be told
                     self._say_stopping()

@@ -17,6 +17,13 @@ _CLEAN_UP_S: Final = 0.5
 """What calls that are cut off get for their own clean-up; a thread is not waited for."""
 
 
+def shorter(one: timedelta | None, other: timedelta | None) -> timedelta | None:
+    """The shorter of two graces; None has no end."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
 async def end_calls(program: ProgramCore, graces: Mapping[str, timedelta | None]) -> int:
     """Let running calls end, each as long as its agent's grace lasts; None waits for them.
 

@@ -27,6 +27,7 @@ class EngineOptions:
     Attributes:
         command: what the lock's note says about who holds it.
         lock_wait_s: how long to wait for another program to end.
+        counts: what a crash or a bug stopped is counted when it starts again (R10).
     """
 
     root: Path
@@ -36,3 +37,4 @@ class EngineOptions:
     clock: Clock | None = None
     entropy: Callable[[], str] = random_part
     stores: StoreFactory | None = None
+    counts: bool = True

@@ -6,7 +6,7 @@ is; `core.states` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from agentctl.core.states import WAITS, open_calls, pending_of, state_of
 from agentctl.engines.changes import State
 from agentctl.engines.views import CallView, EventView
 from agentctl.names import Address, format_call_key, format_instance
-from agentctl.record_moves import AsideRecord
+from agentctl.record_moves import AsideRecord, CancelledRecord
 from agentctl.records import (
     CallRecord,
     DoneRecord,
@@ -91,7 +91,7 @@ class AsOf:
 
     def ended_events(self, history: JournalHistory) -> Iterator[EventView]:
         """Show what is kept of events that are over, by number."""
-        kept: Mapping[int, Any] = getattr(getattr(history, "kept", None), "events", {})
+        kept = history.kept.events
         remembered = {one.outcome: one for one in history.outcomes.values()}
         for number in sorted({*kept, *remembered} - history.open.keys() - history.asides.keys()):
             if number in kept:
@@ -99,16 +99,16 @@ class AsOf:
             else:
                 yield self._remembered(remembered[number])
 
-    def _ended_event(self, event: Any) -> EventView:
-        end = event.end
-        if isinstance(end, DoneRecord):
-            said: dict[str, Any] = {"value": bytes(end.value)}
-            state = State.COMPLETED
-        elif isinstance(end, FailedRecord):
-            said, state = {"type": end.type, "text": end.text}, State.FAILED
-        else:
-            said, state = {"text": end.reason}, State.CANCELLED
-        return self._event(event, state, ended_us=end.at, **said)
+    def _ended_event(self, event: EventHistory) -> EventView:
+        match event.end:
+            case DoneRecord(value=value, at=at):
+                return self._event(event, State.COMPLETED, ended_us=at, value=bytes(value))
+            case FailedRecord(type=type_, text=text, at=at):
+                return self._event(event, State.FAILED, ended_us=at, type=type_, text=text)
+            case CancelledRecord(reason=reason, at=at):
+                said = reason or (event.cancel.reason if event.cancel else "")
+                return self._event(event, State.CANCELLED, ended_us=at, text=said)
+        raise AssertionError("what is kept has ended")
 
     def _remembered(self, outcome: OutcomeRecord) -> EventView:
         return EventView(
@@ -158,7 +158,7 @@ def _awaited(event: EventHistory) -> str | None:
     """Whose answer an event waits for."""
     for call in open_calls(event):
         if call.fn in WAITS:
-            return getattr(call, "to", None) or call.fn
+            return call.to or call.fn
     return None
 
 

@@ -29,9 +29,16 @@ from agentctl.times import to_us
 
 
 def start_agents(
-    bindings: Mapping[str, Binding[Any]], stores: Mapping[str, Store], program: ProgramCore
+    bindings: Mapping[str, Binding[Any]],
+    stores: Mapping[str, Store],
+    program: ProgramCore,
+    *,
+    counts: bool,
 ) -> tuple[dict[str, AgentRuntime], list[Recovered]]:
     """Open every agent's journal and queue what is unfinished; nothing of it runs yet.
+
+    Args:
+        counts: this start counts for who is set aside (R10).
 
     Raises:
         JournalDamaged, FormatTooNew: a journal can't be trusted; nothing was changed.
@@ -42,7 +49,8 @@ def start_agents(
         for name, store in stores.items()
     }
     histories = {name: one.history for name, one in opened.items()}
-    plan = plan_start(histories, {name: b.settings.max_starts for name, b in bindings.items()})
+    most = {name: binding.settings.max_starts for name, binding in bindings.items()}
+    plan = plan_start(histories, most) if counts else StartPlan()
     program.counted = plan.counted
     agents: dict[str, AgentRuntime] = {}
     recovered = []

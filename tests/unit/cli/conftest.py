@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from agentctl import Agent, handler
-from agentctl.cli import watching
+from agentctl.cli import redrawing
 from agentctl.cli.app import main
 from agentctl.engines.changes import (
     Accepted,
@@ -31,16 +31,8 @@ from agentctl.engines.changes import (
 )
 from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.answers import wanted_of
-from agentctl.engines.port import (
-    Ended,
-    Holder,
-    InvokeRequest,
-    JournalLine,
-    JournalView,
-    Recovered,
-    SetAsideView,
-    Stopped,
-)
+from agentctl.engines.port import (Ended, Holder, InvokeRequest, Recovered, Stopped)
+from agentctl.engines.views import (JournalLine, JournalView, SetAsideView)
 from agentctl.engines.views import Inside
 from agentctl.errors import NotFound
 from agentctl.names import Address
@@ -215,7 +207,7 @@ class FakeEngine:
     def grace(self) -> timedelta:
         return timedelta(seconds=5)
 
-    def begin_stop(self) -> bool:
+    def begin_stop(self, at_most: timedelta | None = None) -> bool:
         return True
 
     async def stop(self) -> Stopped:
@@ -365,6 +357,6 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 return
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(watching, "pause", pause)
+        monkeypatch.setattr(redrawing, "pause", pause)
 
     return become

@@ -18,14 +18,17 @@ from agentctl.cli import table
 from .journals import AT, HEADER, write
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-GROUPS = ("status", "invocation", "agent", "backup", "schema", "completion")
-COMMANDS = [
-    command
-    for command in table.COMMANDS
-    if command.words[0] in GROUPS or command.words in (("inspect", "lock"), ("inspect", "journal"))
-]
+LOOKS = frozenset(
+    [
+        *("status", "invocation list", "invocation show", "agent list", "agent show"),
+        *("inspect journal", "inspect lock", "backup", "schema", "completion"),
+    ]
+)
 EXAMPLES = [
-    example for command in COMMANDS for example, _ in import_module(command.module).EXAMPLES
+    example
+    for command in table.COMMANDS
+    if command.name in LOOKS
+    for example, _ in import_module(command.module).EXAMPLES
 ]
 NOT_THERE = {"stuck,set-aside", "bug", "Bot#7"}
 """What is asked for and isn't in these journals; that is no error."""

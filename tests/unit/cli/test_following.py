@@ -33,6 +33,22 @@ def test_who_watches_on_a_terminal_gets_the_whole_screen_anew(
     assert screens[1] == screens[2]
 
 
+def test_a_screen_shows_what_fits_of_the_newest(
+    command: Any,
+    bot: Path,
+    terminal: Callable[..., Any],
+    pauses: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = terminal(100)
+    monkeypatch.setenv("LINES", "5")
+    pauses()
+    assert command("invocation", "list", "--watch").code == 0
+    shown = stream.getvalue()
+    assert "Bot/xx#5" in shown
+    assert "Bot/eu#2" not in shown
+
+
 def test_who_follows_a_journal_gets_each_record_once(
     command: Any, bot: Path, pauses: Callable[..., None]
 ) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from agentctl.cli import table
-from agentctl.cli.options import TAKES_VALUE, GlobalOptions, hoist
+from agentctl.cli.options import _VALUED, TAKES_VALUE, GlobalOptions, hoist
 from agentctl.cli.parsing import options_of, typer_command
+from agentctl.cli.shells import VALUED
 from agentctl.errors import UsageError
 
 
@@ -91,6 +92,10 @@ def test_a_value_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=named):
         hoist(words, environ)
+
+
+def test_the_shells_know_after_which_options_a_value_stands() -> None:
+    assert set(VALUED) == {*TAKES_VALUE, *_VALUED}
 
 
 def test_the_list_of_options_with_values_is_that_of_the_commands() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentctl.engines.port import SetAsideView
+from agentctl.engines.views import SetAsideView
 from agentctl.names import Address
 
 STAMP = "2025-11-30T10:53:20.00000"

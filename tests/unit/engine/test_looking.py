@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -135,6 +136,21 @@ def test_what_is_kept_of_ended_events_is_shown_when_asked_for(desk: FilesDesk) -
     assert len(desk.look("Bot", ended=True).events) == len(desk.look("Bot").events) + 1
 
 
+def test_kept_events_are_shown_with_their_ends_and_calls(tmp_path: Path) -> None:
+    ends = [
+        b'{"done":2,"value":"r7","at":%d}' % (AT + 20),
+        b'{"failed":3,"type":"shop.No","text":"declined","at":%d}' % (AT + 21),
+        b'{"cancelled":4,"by":"ana","reason":"not needed","at":%d}' % (AT + 22),
+    ]
+    write(tmp_path, [*LINES, b'{"start":2,"at":1}', b'{"start":3,"at":1}', *ends])
+    view = FilesDesk(tmp_path).look("Bot", ended=True)
+    two, three, four = (one for one in view.events if one.event.event in (2, 3, 4))
+    assert (two.state, two.value, len(two.calls)) == ("completed", b'"r7"', 3)
+    assert (three.state, three.type, three.text) == ("failed", "shop.No", "declined")
+    assert (four.state, four.text, four.ended_us) == ("cancelled", "not needed", AT + 22)
+    assert not {2, 3, 4} & {one.event.event for one in FilesDesk(tmp_path).look("Bot").events}
+
+
 def test_instances_have_state_keys_and_open_events(desk: FilesDesk) -> None:
     found = {str(one.instance): one for one in desk.instances("Bot")}
     assert list(found) == ["Bot", "Bot/eu", "Bot/us"]
@@ -215,6 +231,24 @@ def test_a_lock_is_seen_without_being_taken(desk: FilesDesk, held: FilesStore) -
     assert desk.lock("Bot") == desk.lock("Bot")
     assert not desk.lock("Bot").held
     assert desk.lock("Bot").note is None
+
+
+def test_who_listens_at_the_socket_holds_the_folder_whatever_this_system_lists(
+    desk: FilesDesk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = {"pid": 41, "host": "h", "command": "agentctl run", "since": "2026-01-01Z"}
+    (folder / "lock").write_text(json.dumps(note) + "\n")
+    monkeypatch.chdir(folder)  # the path of a socket is short
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind("control")
+        assert desk.holder("Bot") is None, "nobody listens yet"
+        listening.listen()
+        holder = desk.holder("Bot")
+        assert holder is not None
+        assert holder.pid == 41
+        assert desk.lock("Bot").held
+    assert desk.holder("Bot") is None
+    assert desk.inside("Bot") is None
 
 
 class _Silent(SystemDisk):
