@@ -30,17 +30,10 @@ class Replay:
     def __init__(self, history: EventHistory) -> None:
         self._history = history
         self._asked: set[str] = set()
-<<<<<<< HEAD
-        self.undelivered = len(history.deliveries)
-        # A cancellation from outside may follow a turn whose batch a crash took: what it asked
-        # for is new. Anything that was delivered behind it proves that the batch was there.
-        self._may_be_new = int(self.undelivered > 0 and history.deliveries[-1][0] == CANCEL)
-=======
         # A cancellation answers no call: what the handler had only begun to ask for when it came
         # may be new.
         self._outcomes = [path for path, _ in history.deliveries if path != CANCEL]
         self.undelivered = len(self._outcomes)
->>>>>>> main
 
     def match(
         self, path: str, asked: CallRecord, *, by_name: bool = False
@@ -54,9 +47,7 @@ class Replay:
         """
         recorded = self._history.calls.get(path)
         if recorded is None:
-            if self.undelivered > self._may_be_new:
-                return Difference(path, "nothing", describe(asked))
-            return None
+            return Difference(path, "nothing", describe(asked)) if self.undelivered else None
         self._asked.add(path)
         if _same(recorded, asked, by_name=by_name):
             return recorded
