@@ -68,7 +68,9 @@ def answer_of(end: End) -> Asked:
         case FailedRecord():
             return Asked(type=record.type, args=record.args, text=record.text)
         case CancelledRecord():
-            return Asked(type=_CANCELLED, text=str(end.error))
+            message = f"{end.ended.event} was cancelled"
+            args = Raw(msgspec.json.encode([message]))
+            return Asked(type=_CANCELLED, args=args, text=message)
         case _:
             raise AssertionError("who is stuck has no answer yet")
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentctl import Agent, AgentSettings, Capability, bind, handler, query, timeout
 from agentctl.engines.changes import CancelRequest, RetryRequest
-from agentctl.errors import AgentError, AgentctlError, BadArguments, Cancelled, WouldDeadlock
+from agentctl.errors import AgentctlError, AgentError, WouldDeadlock
 from agentctl.names import Address
 
 
@@ -78,7 +78,7 @@ class Counter(Agent):
             return f"{self.name}: would deadlock"
 
     @query
-    def seen(self) -> int:
+    async def seen(self) -> int:
         return self.total
 
 
@@ -174,13 +174,12 @@ def test_several_questions_at_once_each_have_their_own_answer(world, request_of,
     [
         ("decline", "Declined: not today"),
         ("seen", "0"),
-        ("misfit", "BadArguments: "),
+        ("misfit", "NotRecordable: Counter.add, argument number: str can't be recorded as int"),
     ],
 )
 def test_what_is_asked_and_how_it_is_answered(world, request_of, gate, what, told):
     end = run(world, both(gate), request_of(Front, "tell", what))
-    assert end.result.decode().strip('"').startswith(told)
-    assert issubclass(BadArguments, AgentctlError)
+    assert end.result.decode().strip('"').startswith(told), end
 
 
 def test_a_query_is_read_once_and_is_no_event_there(world, request_of, gate):
@@ -199,8 +198,7 @@ def test_a_cancelled_question_is_answered_so(world, request_of, gate):
         return (await host.ended(event)).result
 
     told = live(world, both(gate), do)
-    assert told.startswith(b'"Cancelled: Counter/a#1 was cancelled')
-    assert issubclass(Cancelled, AgentctlError)
+    assert told.startswith(b'"Cancelled: Counter/a#1 was cancelled'), told
 
 
 def test_the_answer_waits_while_the_other_event_is_stuck(world, request_of, gate):
@@ -221,13 +219,15 @@ def test_the_answer_waits_while_the_other_event_is_stuck(world, request_of, gate
 def test_a_timeout_around_a_question_ends_the_wait_and_not_the_event(world, request_of, gate):
     async def do(host):
         event = await host.submit(request_of(Front, "hasty"))
+        await settled()
+        world.clock.advance(6)
         end = await host.ended(event)
         gate.open.set()
         await host.idle()
         return end.result
 
-    assert live(world, both(gate), do, jumps=True) == b'"too late"'
-    assert [one["dropped"] for one in of_kind(world, "dropped", "Front")] == ["1-1"]
+    assert live(world, both(gate), do) == b'"too late"'
+    assert [one["dropped"] for one in of_kind(world, "dropped", "Front")] == ["1-2"]
     assert [one["value"] for one in of_kind(world, "done")] == ["hold a"]
 
 
@@ -238,10 +238,12 @@ def test_a_kill_while_the_other_one_works_asks_again_and_runs_once(world, reques
     async def do(host):
         await host.submit(request_of(Front, "tell", "hold"))
         await settled()
-        return world.after_kill()
+        twin = world.after_kill()
+        gate.open.set()
+        await host.idle()
+        return twin
 
     twin = live(world, both(gate), do)
-    gate.open.set()
     gate.made.clear()
     twin.start(*both(gate))
     assert [one["value"] for one in of_kind(twin, "done", "Front")] == ["hold a"]
@@ -340,9 +342,7 @@ def test_r16_who_asks_what_is_only_busy_waits_and_is_not_refused(world, request_
 # -- an agent that this program doesn't run
 
 
-def test_r16_a_question_to_an_agent_that_nobody_runs_waits_in_its_journal(
-    world, request_of, gate
-):
+def test_r16_a_question_to_an_agent_that_nobody_runs_waits_in_its_journal(world, request_of, gate):
     front, counter = both(gate)
     world.start(counter)
 
