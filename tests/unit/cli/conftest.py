@@ -31,9 +31,8 @@ from agentctl.engines.changes import (
 )
 from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.answers import wanted_of
-from agentctl.engines.port import (Ended, Holder, InvokeRequest, Recovered, Stopped)
-from agentctl.engines.views import (JournalLine, JournalView, SetAsideView)
-from agentctl.engines.views import Inside
+from agentctl.engines.port import Ended, Holder, InvokeRequest, Recovered, Stopped
+from agentctl.engines.views import Inside, JournalLine, JournalView, SetAsideView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent

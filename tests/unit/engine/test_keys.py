@@ -190,11 +190,14 @@ def test_with_other_arguments_or_another_handler_it_is_refused_whatever_became_o
     async def once(host):
         await host.submit(keyed(*args, **how))
 
-    with pytest.raises(KeyReused) as refused:
+    def ask():
         if state == "cold":
             world.desk.leave(Bot, keyed(*args, **how))
         else:
             live(world, binding, once if state == "aside" else twice)
+
+    with pytest.raises(KeyReused) as refused:
+        ask()
     assert refused.value.exit_code == 4
     assert "Bot#1" in refused.value.message
     assert ("other arguments" if args == (8,) else "the handler other") in refused.value.message
