@@ -21,7 +21,7 @@ from agentctl.engines.local.leaving import leave
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.outcomes import of_record
 from agentctl.engines.local.wire import Told
-from agentctl.errors import AgentctlError, Locked, NotFound
+from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Locked, NotFound
 from agentctl.names import Address
 from agentctl.record_moves import ToldRecord
 from agentctl.sdk.agent import spec_of
@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
-_AGAIN: Final = frozenset({5, 70, 143})
-"""Exit codes that say that the other program is starting, ending or in trouble, not what is so."""
+_ANSWERS: Final = frozenset({1, 2, 3, 4})
+"""Exit codes of errors that are an answer; any other says that nobody can answer just now."""
 
 
 class Elsewhere:
@@ -59,7 +59,7 @@ class Elsewhere:
             except ControlGone:
                 pass
             except AgentctlError as error:
-                if error.exit_code not in _AGAIN:
+                if error.exit_code in _ANSWERS:
                     raise
             if (now := self._look(request.agent)) != seen or seen is None:
                 found = await self._in_thread(lambda: self._of_its_journal(request, cls))
@@ -108,6 +108,8 @@ class Elsewhere:
                     leave(ground, wanted)
         except Locked:
             pass  # somebody has begun to run it
+        except (DiskTrouble, Damaged):
+            pass  # it waits, as it would for a program
         return None
 
     def _opened(self, agent: str) -> cold.Opening:
@@ -135,7 +137,7 @@ class Elsewhere:
                 records = [ToldRecord(one[0], untold[one], at=now_us) for one in known]
                 if records:
                     ground.commit(records)
-        except (Locked, NotFound):
+        except (Locked, NotFound, DiskTrouble, Damaged):
             return  # it is remembered there until the next start here
 
 

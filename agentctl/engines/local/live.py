@@ -11,7 +11,7 @@ from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
 from agentctl.engines.local.agent import AgentRuntime
 from agentctl.engines.local.ground import Standing, standing_on_record
-from agentctl.errors import NotFound
+from agentctl.errors import Conflict, NotFound
 from agentctl.names import Identity
 from agentctl.nearest import nearest_hint
 from agentctl.record_moves import CancelledRecord, CancelRecord
@@ -56,7 +56,11 @@ class LiveGround:
         """An event with all its records, read from the journal anew."""
         history = self._read()
         event = history.open.get(number) or history.kept.events.get(number)
-        assert event is not None, "what is on record is read back"
+        if event is None:
+            raise Conflict(
+                f"event {number} of {self.agent} can't be run again: nothing of it is on record",
+                hint="an agent with journal = false forgets its events; invoke it anew",
+            )
         return event
 
     def _read(self) -> JournalHistory:
