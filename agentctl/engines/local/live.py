@@ -97,6 +97,7 @@ class LiveGround:
             event = read.open[number]
             event.bodies.clear()
             runtime.stuck.pop(number, None)
+            runtime.program.counted -= {(runtime.name, number)}  # a person's retry doesn't count
             self.history.reopen(event)
             runtime.queue(event)
 
