@@ -154,6 +154,7 @@ def program(
             life.world.accepted(address.event)
             if waits:
                 life.waiting.append(asyncio.ensure_future(life.host.ended(address)))
+                await asyncio.sleep(0)
         if act is not None:
             await act(life)
         await life.rest()
