@@ -8,6 +8,7 @@ journals, and what blocks runs in a thread.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -31,6 +32,7 @@ from agentctl.storage.port import Store
 from agentctl.times import SystemClock
 
 T = TypeVar("T")
+log = logging.getLogger("agentctl")
 
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
@@ -44,6 +46,7 @@ class Elsewhere:
     def __init__(self, options: EngineOptions) -> None:
         self._options = options
         self._clock = options.clock or SystemClock()
+        self._troubled: set[Asking] = set()
 
     async def ask(self, request: AskRequest, cls: type) -> Asked:
         """Ask whoever runs the agent, and wait for the answer, however long.
@@ -62,7 +65,7 @@ class Elsewhere:
                 if error.exit_code in _ANSWERS:
                     raise
             if (now := self._look(request.agent)) != seen or seen is None:
-                found = await self._in_thread(lambda: self._of_its_journal(request, cls))
+                found = await self._of_its_folder(request, cls)
                 if found is not None:
                     return found
                 seen = self._look(request.agent) if now is not None else None
@@ -72,6 +75,16 @@ class Elsewhere:
     async def _of_its_program(self, request: AskRequest) -> Asked:
         async with await AsyncControl.connect(self._folder(request.agent)) as control:
             return await control.call("ask", request, Asked)
+
+    async def _of_its_folder(self, request: AskRequest, cls: type) -> Asked | None:
+        try:
+            return await self._in_thread(lambda: self._of_its_journal(request, cls))
+        except (DiskTrouble, Damaged) as error:
+            # No answer: the question may be on record there, and will be answered.
+            if request.asking not in self._troubled:
+                self._troubled.add(request.asking)
+                log.warning("%s waits: %s; it is asked again", request.from_, error.message)
+            return None
 
     def _folder(self, agent: str) -> str:
         return agent_folder(self._options.root, agent)
@@ -108,8 +121,6 @@ class Elsewhere:
                     leave(ground, wanted)
         except Locked:
             pass  # somebody has begun to run it
-        except (DiskTrouble, Damaged):
-            pass  # it waits, as it would for a program
         return None
 
     def _opened(self, agent: str) -> cold.Opening:

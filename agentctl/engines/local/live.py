@@ -10,7 +10,7 @@ from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
 from agentctl.engines.local.agent import AgentRuntime
-from agentctl.engines.local.ground import Standing, standing_on_record
+from agentctl.engines.local.ground import Standing, note_answers, standing_on_record
 from agentctl.errors import Conflict, NotFound
 from agentctl.names import Identity
 from agentctl.nearest import nearest_hint
@@ -72,6 +72,7 @@ class LiveGround:
         """Put records on record in one write, with their audit lines."""
         lines = moving.audit_of(self.agent, records, self.history)
         self._runtime.append_bodies([encode(record) for record in records], lines)
+        note_answers(self.history, records)
 
     def settle(self) -> None:
         """Make what is on record durable before this returns."""
