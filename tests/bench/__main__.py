@@ -13,11 +13,11 @@ import platform
 import statistics
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agentctl import __version__
 from tests.bench import measures
+from tests.bench.rows import Row, asking_rows, beside_rows
 
 ALONE = (
     "a call costs one sync and about 60 µs of the interpreter's time. Between two syncs the "
@@ -33,25 +33,7 @@ START_UP = (
     "typer alone takes about 25 ms, finding and reading the project about 15. The figure moves "
     "by ten milliseconds with the machine's load."
 )
-LOOKING = (
-    "a third is start-up, a third is following the checksums of 40,000 lines, a third is counting. "
-    "What would help: a count that a program leaves beside its journal."
-)
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table: what, the median, what it should reach, and whether it does.
-
-    `why` says what stands in the way, where it doesn't.
-    """
-
-    what: str
-    figure: str
-    reach: str
-    holds: bool
-    why: str = "not looked into yet"
 
 
 def median_of(runs: int, measure: Callable[[], float]) -> float:
@@ -116,6 +98,7 @@ def start_up_rows(where: Path, runs: int) -> list[Row]:
     commands = {
         "`agentctl --help`": ("-m", "agentctl", "--help"),
         "`agentctl inspect journal`": ("-m", "agentctl", "inspect", "journal"),
+        "`agentctl invoke --help`": ("-m", "agentctl", "invoke", "--help"),
     }
     with measures.folder(where) as root:
         (root / "kavach.toml").write_text("[project]\n")
@@ -129,23 +112,6 @@ def start_up_rows(where: Path, runs: int) -> list[Row]:
             figure = f"{above:.0f} ms above the bare interpreter"
             rows.append(Row(name, figure, "≤ 100 ms", above <= 100, START_UP))
     return rows
-
-
-def looking_rows(where: Path, runs: int) -> list[Row]:
-    with measures.folder(where) as root:
-        (root / "kavach.toml").write_text("[project]\n")
-        measures.write_unfinished(root, 10_000, calls=1)
-        pairs = [
-            (
-                measures.start_up_ms(root, "-c", "pass"),
-                measures.start_up_ms(root, "-m", "agentctl", "status"),
-            )
-            for _ in range(max(runs, 5))
-        ]
-    above = statistics.median(whole - bare for bare, whole in pairs)
-    what = "`agentctl status` with 10,000 open events of one call each"
-    figure = f"{above:.0f} ms above the bare interpreter"
-    return [Row(what, figure, "≤ 300 ms", above <= 300, LOOKING)]
 
 
 def page(rows: list[Row]) -> str:
@@ -181,7 +147,8 @@ def main() -> int:
         *speed_rows(options.where, options.runs),
         *recovery_rows(options.where, min(options.runs, 3)),
         *start_up_rows(options.where, options.runs),
-        *looking_rows(options.where, options.runs),
+        *beside_rows(options.where, options.runs),
+        *asking_rows(options.where, options.runs),
     ]
     text = page(rows)
     sys.stdout.write(text)

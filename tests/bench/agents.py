@@ -1,10 +1,10 @@
-"""The agent that is measured: ten calls an event, with arguments and results of 50 bytes."""
+"""The agents that are measured: ten calls an event, with arguments and results of 50 bytes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 
-from agentctl import Agent, Capability, handler
+from agentctl import Agent, Capability, handler, sleep
 
 CALLS = 10
 
@@ -33,4 +33,31 @@ class Worker(Agent):
         said = ""
         for i in range(CALLS):
             said = await self.world.act(f"event {number}, call {i}, and some words to fill it up")
+        return said
+
+
+class Clerk(Agent):
+    """Answers without a call; or waits, and keeps others of its instance waiting."""
+
+    @handler
+    async def echo(self, text: str) -> str:
+        return text
+
+    @handler
+    async def nap(self) -> None:
+        await sleep(3600)
+
+    @handler(exclusive=True)
+    async def rest(self, hours: float) -> None:
+        await sleep(hours * 3600)
+
+
+class Asker(Agent):
+    """Asks the clerk ten times, one after the other."""
+
+    @handler
+    async def ask(self, number: int) -> str:
+        said, clerk = "", Clerk.ref()
+        for i in range(CALLS):
+            said = await clerk.echo(f"event {number}, call {i}, and some words to fill it up")
         return said

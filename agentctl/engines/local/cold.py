@@ -66,6 +66,9 @@ class ColdGround:
             self._rewritten = True
         moving.commit(self.store, self.agent, records, self.history, audit=audit)
 
+    def settle(self) -> None:
+        """Nothing: a commit is durable."""
+
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
         """Nothing: the journal says it."""
 

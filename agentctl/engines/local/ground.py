@@ -60,6 +60,10 @@ class Ground(Protocol):
         """Put records on record in one write, with their audit lines."""
         ...
 
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
+        ...
+
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
         """An event ended without running any of its code."""
         ...

@@ -54,6 +54,10 @@ class LiveGround:
         lines = moving.audit_of(self.agent, records, self.history)
         self._runtime.append_bodies([encode(record) for record in records], lines)
 
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
+        self._runtime.settle()
+
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
         """An event ended without running any of its code."""
         self._runtime.withdraw(event, record)

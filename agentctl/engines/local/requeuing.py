@@ -79,6 +79,8 @@ def drop(ground: Ground, request: DropRequest, answered: Answered) -> Dropped:
 
 
 def _take_out(ground: Ground, gone: frozenset[int]) -> None:
+    # Lines go only once the journal durably says so: else a power cut takes both.
+    ground.settle()
     rest = [event for event in _lying(ground) if event.number not in gone]
     ground.store.write_set_aside(set_aside.render(rest))
 

@@ -1,0 +1,29 @@
+"""What goes over a control socket is read back as it was."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from agentctl import Agent, handler
+from agentctl.engines.local.answers import AskRequest
+from agentctl.engines.local.asking import Question
+from agentctl.records import EventRecord
+from agentctl.sdk.execution import AskOp, Target
+
+
+class Asked(Agent):
+    @handler
+    async def echo(self, text: str) -> str:
+        return text
+
+
+@pytest.mark.parametrize("named", [None, b'{"text":"a"}'])
+def test_a_question_with_or_without_named_arguments(named: bytes | None) -> None:
+    op = AskOp("1", Target("Asked", (), "echo"), Asked, b'["a"]', named, query=False)
+    accepted = EventRecord(7, "ask", Raw(b"[]"), nonce="0123456789abcdef", at=1)
+
+    request = Question(op, "Bot-7-1", "Bot", accepted, exclusive=True).request
+
+    assert msgspec.json.decode(msgspec.json.encode(request), type=AskRequest) == request
