@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
@@ -45,6 +47,9 @@ class ColdGround:
     def standing(self, event: EventHistory) -> Standing:
         """What an open event's code is doing."""
         return standing_on_record(event)
+
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Nothing: no code is loaded; what doesn't fit is stuck at the next start."""
 
     def whole(self, number: int) -> EventHistory:
         """An event with all its records."""

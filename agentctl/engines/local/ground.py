@@ -9,6 +9,8 @@ import enum
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
@@ -50,6 +52,15 @@ class Ground(Protocol):
 
     def standing(self, event: EventHistory) -> Standing:
         """What an open event's code is doing."""
+        ...
+
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Refuse arguments that a handler doesn't take, where its code is loaded.
+
+        Raises:
+            NotFound: there is no such handler.
+            BadArguments: they don't fit.
+        """
         ...
 
     def whole(self, number: int) -> EventHistory:

@@ -47,7 +47,8 @@ class Making:
 
     def no_longer(self, opened: OpenOp) -> None:
         """Note that nobody waits for a call any more, if it was a question."""
-        self._site.program.open_asks.pop(self._at(opened), None)
+        if isinstance(opened.op, AskOp):
+            self._site.program.open_asks.pop(self._at(opened), None)
 
     def _at(self, opened: OpenOp) -> tuple[str, int, str]:
         return self._site.name, self._accepted.event, opened.op.path

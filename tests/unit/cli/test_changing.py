@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentctl.engines.changes import DropRequest, Requeued
-from agentctl.engines.views import (SetAsideView)
+from agentctl.engines.views import SetAsideView
 from agentctl.names import Address
 
 

@@ -1,4 +1,4 @@
-"""R23: a rewrite keeps exactly what is needed: what is open, states, and what R17 says of the rest."""
+"""What a rewritten journal takes along of what is over, how long, and that numbers go on."""
 
 from __future__ import annotations
 
