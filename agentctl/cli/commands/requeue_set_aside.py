@@ -60,7 +60,7 @@ def parse(
         str, typer.Option("--lock-wait", metavar="DURATION", help="wait for another program (5s)")
     ] = "5s",
 ) -> Request:
-    """Put set-aside events back, so that the next start runs them.
+    """Put set-aside events back; they run in the program that is there, or at the next start.
 
     They keep their numbers and their recorded calls: what was paid isn't paid again. With --fresh
     each becomes a new event from the start. See agentctl help again.
