@@ -1,6 +1,6 @@
 """The kinds of record of a journal: one small struct each, and their JSON.
 
-The first member of a record names its kind (`{"ok":"1-1",…}`), as docs/format.md specifies. The
+The first member of a record names its kind (`{"ok":"1-1",…}`), as docs/records.md specifies. The
 frame around a record (checksum, `synced`) belongs to storage and is not seen here. Values inside
 records stay raw JSON: reading a journal never builds a user's object, imports or runs anything.
 """

@@ -31,7 +31,7 @@ _HINTS: Final = (
     (UsageError, "see the command's --help"),
     (NotFound, "agentctl help lists the commands; agentctl config show the project's agents"),
     (Locked, "stop that program, or wait longer with --lock-wait; reading needs no lock"),
-    (Divergence, "take the change back, or let the event be set aside: agentctl help again"),
+    (Divergence, "take the change back, or accept it with a retry: agentctl help again"),
     (ProjectError, "correct it, and run the command again"),
     (DiskTrouble, "what was acknowledged is safe; make the folder writable, and start again"),
     (EventError, "agentctl inspect journal shows what happened"),
@@ -85,8 +85,9 @@ def failure_of_end(end: Ended) -> Failure:
     if end.status == "stuck" and end.divergence:
         code, what, detail = 6, f"{event} is stuck: it diverged from what is on record", end.text
         hint = (
-            "take the change back, and start again; if there was none, the handler used a clock "
-            "or chance of its own: agentctl help again"
+            "take the change back, and start again (if there was none, the handler used a clock or "
+            "chance of its own); or give up the record from that call on: "
+            f"agentctl invocation retry {event} --accept-divergence"
         )
     elif end.status == "stuck":
         code, what = 1, f"{event} is stuck"

@@ -63,7 +63,13 @@ def _call(fields: Mapping[str, Any]) -> str:
     if fields["fn"] == "timer":
         return f"timer until {_until(fields['until'])}"
     once = " (not repeated)" if fields.get("repeat") is False else ""
-    return f"{fields['fn']} {_asked(fields)}".rstrip() + once
+    to = f"{fields['fn']} {fields['to']}.{fields['handler']}" if "to" in fields else fields["fn"]
+    return f"{to} {_asked(fields)}".rstrip() + once
+
+
+def _event(fields: Mapping[str, Any]) -> str:
+    asked_by = f", asked by {fields['from']}" if fields.get("from") else ""
+    return f"{fields['handler']} {_asked(fields)}{asked_by}"
 
 
 def _error(fields: Mapping[str, Any]) -> str:
@@ -85,13 +91,29 @@ def _requeued(fields: Mapping[str, Any]) -> str:
     return f"as event {fields['fresh']}" if fields.get("fresh") else ""
 
 
+def _who(fields: Mapping[str, Any]) -> str:
+    """Who asked for it, and why."""
+    by = f"by {fields['by']}" if fields.get("by") else ""
+    return ": ".join(part for part in (by, fields.get("reason")) if part)
+
+
+def _cancelled(fields: Mapping[str, Any]) -> str:
+    return "its clean-up is done" if fields.get("ran") else _who(fields)
+
+
+def _retry(fields: Mapping[str, Any]) -> str:
+    again = f"made again: {', '.join(fields['undo'])}" if fields.get("undo") else ""
+    gone = f"forgotten: {', '.join(fields['forget'])}" if fields.get("forget") else ""
+    return "; ".join(part for part in (_who(fields), again, gone) if part)
+
+
 def _nothing(_: Mapping[str, Any]) -> str:
     return ""
 
 
 _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "journal": _header,
-    "event": lambda fields: f"{fields['handler']} {_asked(fields)}",
+    "event": _event,
     "start": _nothing,
     "call": _call,
     "ok": lambda fields: _json(fields.get("value")),
@@ -110,5 +132,11 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "outcome": lambda fields: f"{fields['status']}: {fields['handler']}, key {fields['key']}",
     "stopping": lambda fields: f"{fields['stopping']} open",
     "stop": lambda fields: f"{fields['stop']} open",
+    "cancel": _who,
+    "cancelled": _cancelled,
+    "retry": _retry,
+    "deleted": lambda fields: f"{'/'.join(fields['deleted'])} {_who(fields)}".strip(),
+    "told": lambda fields: f"{fields['told']} has the answer",
+    "answered": lambda fields: f"{fields['do']}: {_json(fields['value'])}",
     MARK: lambda fields: f"{fields[MARK]} bytes are durable",
 }

@@ -83,8 +83,8 @@ class Teller:
         event = end.event
         if event == self._own:
             return
-        if end.status == "completed":
-            _say(logging.INFO, f"{event} completed", event)
+        if end.status in ("completed", "cancelled"):
+            _say(logging.INFO, f"{event} {end.status}", event)
         elif end.status == "failed":
             said = ": ".join(part for part in (end.type, end.text) if part)
             _say(logging.WARNING, f"{event} failed: {said}", event)

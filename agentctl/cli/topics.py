@@ -20,6 +20,7 @@ class Topic:
 _AGAIN: Final = """\
 Examples:
   agentctl run                             stuck events run again by themselves
+  agentctl invocation retry Bot#3          run stuck or failed event 3 again
   agentctl requeue set-aside Bot 1         put event 1 back, finished calls kept
   agentctl requeue set-aside Bot 1 --fresh make it a new event from the start
 
@@ -31,17 +32,80 @@ What makes an event run again, and what that does to its calls:
   a stop)
   is stuck (a bug, a     the next start, by itself:    kept, not made again
   divergence)            mend the code first
+  is stuck, and what     agentctl invocation retry     kept, not made again
+  was wrong is gone
+  diverged, and the new  agentctl invocation retry     kept up to the call
+  code is right          --accept-divergence           that differs
+  failed                 agentctl invocation retry     kept; those that the
+                                                       failure came out of,
+                                                       and what followed,
+                                                       are made again
   is set aside           agentctl requeue set-aside    kept, not made again
   is set aside           the same with --fresh: a new  made again, under
                          number, a new start           new call keys
-  completed or failed    not at all; invoke it anew    a new event
+  completed or was       not at all; invoke it anew    a new event
+  cancelled
+
+Invoking is no way to run something again: it makes a new event, also with
+--trigger. Only the same idempotency key (-i) finds the event that is there:
+agentctl help keys.
 
 A call that a crash cut off is made again with the same key, unless its
 method says repeat=False. An event that was started 3 times (max_starts)
 without a new result is set aside, so that it can't hold up the others.
+"""
 
-To go on after a divergence: take the change of the code back, or let the
-event be set aside, and requeue it with --fresh.
+_CANCEL: Final = """\
+Examples:
+  agentctl invocation cancel Bot#3               event 3, if it isn't executing
+  agentctl invocation cancel Bot order-7         the one with this key
+  agentctl invocation cancel Bot#3 --running     also if it is executing
+
+  the event is           answer              code  what happens
+  ---------------------  ------------------  ----  -------------------------
+  queued, or stuck       cancelled           0     it ends, no code of it runs
+  sleeping, or waiting   cancelled           0     its handler cleans up
+  executing              running             4     nothing
+  executing, --running   cancelled           0     its handler cleans up
+  cancelled before       already cancelled   0     nothing
+  over, or set aside     finished            4     nothing
+  nobody knows it        unknown             3     nothing
+
+A handler that cleans up gets asyncio.CancelledError where it waits. The
+calls of its finally blocks are made and recorded. Then the event ends as
+cancelled, also if the handler swallows the error; what it changed in the
+state is dropped. What its calls did stays done.
+
+The answer is on record before it is given. Without a program it is too, and
+the clean-up runs at the next start. A running event then counts as queued.
+"""
+
+_KEYS: Final = """\
+Examples:
+  agentctl invoke -i order-7 Bot request 7       once, however often it is said
+  agentctl invoke -i - Bot request 7             makes a key, says it on stderr
+  agentctl invocation show Bot order-7           the event with this key
+
+An idempotency key stands for one handler with one set of arguments, within
+one instance. Said again:
+
+  the first event is     what happens
+  ---------------------  ------------------------------------------------
+  open                   its end is waited for, and told
+  stuck                  its error is told
+  completed, or failed   its outcome is told; nothing runs
+  cancelled              a new event begins
+  set aside              refused, exit code 4: put it back first
+  of other arguments,    refused, exit code 4: take a new key
+  or another handler
+
+With --trigger its address is printed in each case. Outcomes are kept for
+retention (7d) after the end; then the key is new again.
+
+Two other things are called keys, too. The call key (Bot-1-2: agent, event,
+call) says which call this is; it is the same each time that call is made.
+The service key is the call key with the event's random part: give that to a
+service, so that it can drop a call that is made again.
 """
 
 _EXIT_CODES: Final = """\
@@ -52,8 +116,9 @@ Examples:
   code     when                                               again?
   -------  -------------------------------------------------  ------
   0        done
-  1        the handler failed, or is stuck by a bug; run      no
-           --until-idle: an event is stuck
+  1        the handler failed, is stuck by a bug, or was      no
+           cancelled; run --until-idle: an event is stuck;
+           status --check: something isn't well
   2        a flag, an argument, a time                        no
   3        no such project, agent, handler, event             no
   4        in another state than the command needs; a file    no
@@ -128,7 +193,9 @@ flag wins.
 TOPICS: Final = {
     "again": Topic("what makes an event run again, and what happens to its calls", _AGAIN),
     "arguments": Topic("how arguments of handlers are written", _ARGUMENTS),
+    "cancel": Topic("what cancelling does, and what it answers", _CANCEL),
     "exit-codes": Topic("what each exit code means", _EXIT_CODES),
     "flags": Topic("the global flags, and environment variables", _FLAGS),
+    "keys": Topic("idempotency keys, call keys and service keys", _KEYS),
     "times": Topic("how moments and durations are written", _TIMES),
 }

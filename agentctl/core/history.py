@@ -7,7 +7,7 @@ may go: that is `Kept`'s, and a rewrite's.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
-from agentctl.core.kept import Asking, Kept, asking_of
+from agentctl.core.kept import Asking, Kept, answers_had, asking_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
@@ -46,6 +46,9 @@ from agentctl.times import LAST_INSTANT_US
 ANSWERS_KEPT_US: Final = 60_000_000
 """Who asks for a change asks for 5 seconds, and longer only while somebody answers."""
 
+LATELY: Final = 1000
+"""So many of the last answers are told of again at a start."""
+
 
 class JournalHistory:
     """What a whole journal says.
@@ -59,6 +62,8 @@ class JournalHistory:
         answered: changes that were carried out and answered, by the id they were asked under.
         states: each instance's committed state.
         outcomes: how keyed events ended, by instance and key.
+        to_tell: what the last events that ended had asked other agents: a crash may have kept
+            these from hearing that they may forget it.
         asides: the events whose lines lie in `set-aside`, by number.
         stopping: the last program said that it stops; what it cut off is no crash.
         stopped: the last program ended gracefully.
@@ -76,11 +81,13 @@ class JournalHistory:
         self.open: dict[int, EventHistory] = {}
         self.states: dict[Identity, StateRecord] = {}
         self.outcomes: dict[tuple[Identity, str], OutcomeRecord] = {}
+        self.to_tell: deque[tuple[str, Asking]] = deque(maxlen=LATELY)
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
         self.stopping = False
         self.latest_us = 0
         self.records = 0
+        self._promised: str | None = None
 
     def fold(self, kind: str, record: Record, body: bytes) -> None:
         """Take the journal's next record.
@@ -89,6 +96,7 @@ class JournalHistory:
             ValueError: it can't follow what stands before it.
         """
         self.records += 1
+        self._promised = None
         if (self.header is None) is not (type(record) is Header):
             raise ValueError(f"the first record, and only it, is the header; this is {kind!r}")
         at_us = getattr(record, "at", 0)
@@ -177,6 +185,8 @@ class JournalHistory:
     def _end(self, event: EventHistory, end: EndRecord) -> None:
         if self.open.get(event.number) is not event:
             raise ValueError(f"event {event.number} ends, which is only being requeued")
+        if self.header is not None:
+            self.to_tell += answers_had(self.header.agent, event)
         if self._is_carried_over:
             # What became of it since then stands in records of its own.
             self._closed(event)
@@ -272,6 +282,18 @@ class JournalHistory:
 
     def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
         remember(self.answered, record)
+        if record.do == "invoke" and not self._is_carried_over:
+            self._promised = record.answered
+
+    def end(self) -> None:
+        """Take note that the journal ends here.
+
+        An answer that promises an event stands in front of it, in one write: where a crash cut
+        that short, nobody heard the answer, and there is no event.
+        """
+        if self._promised is not None:
+            self.answered.pop(self._promised, None)
+            self._promised = None
 
     def _stopping(self, _record: StoppingRecord, _body: bytes) -> None:
         self.stopping = True

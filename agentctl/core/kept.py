@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from agentctl.core.event_history import EventHistory
+from agentctl.names import format_call_key, format_instance
 from agentctl.records import FailedRecord
 
 MOST_FAILED: Final = 1000
@@ -24,6 +25,15 @@ def asking_of(event: EventHistory) -> Asking | None:
     """Who asked for an event, if another agent did."""
     accepted = event.accepted
     return None if accepted.from_ is None else (accepted.from_, accepted.asker or "")
+
+
+def answers_had(agent: str, event: EventHistory) -> Iterator[tuple[str, Asking]]:
+    """What an event asked other agents and waits for no longer, each with the agent asked."""
+    accepted = event.accepted
+    for path, call in event.calls.items():
+        if call.fn == "ask" and call.to is not None and path in event.ended:
+            key = format_call_key(format_instance(agent, accepted.of), accepted.event, path)
+            yield call.to.partition("/")[0], (key, accepted.nonce)
 
 
 class Kept:

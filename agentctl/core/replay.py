@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Raw, UnsetType
 
-from agentctl.core.event_history import EventHistory
+from agentctl.core.event_history import CANCEL, EventHistory
 from agentctl.records import CallRecord
 
 
@@ -30,7 +30,10 @@ class Replay:
     def __init__(self, history: EventHistory) -> None:
         self._history = history
         self._asked: set[str] = set()
-        self.undelivered = len(history.deliveries)
+        # A cancellation answers no call: what the handler had only begun to ask for when it came
+        # may be new.
+        self._outcomes = [path for path, _ in history.deliveries if path != CANCEL]
+        self.undelivered = len(self._outcomes)
 
     def match(
         self, path: str, asked: CallRecord, *, by_name: bool = False
@@ -60,8 +63,8 @@ class Replay:
         forget = [path for path in calls if path not in self._asked or path == found.path]
         if forget:
             return [], forget
-        rest = self._history.deliveries[len(self._history.deliveries) - self.undelivered :]
-        return [path for path, _ in rest if path in calls], []
+        rest = self._outcomes[len(self._outcomes) - self.undelivered :]
+        return [path for path in rest if path in calls], []
 
     def left_over(self, still_open: frozenset[str]) -> Difference | None:
         """Find what is on record and wasn't asked for, once all is delivered."""

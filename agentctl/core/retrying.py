@@ -7,7 +7,6 @@ divergence keeps the record up to the call that differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from agentctl.core.event_history import EventHistory
@@ -47,13 +46,23 @@ def _after_failure(
     return tuple(undo), tuple(forget)
 
 
-def _records(event: EventHistory) -> Iterator[tuple[str, Any]]:
+def _records(event: EventHistory) -> list[tuple[str, Any]]:
+    """The calls and what came of them, as they stand now: without what earlier retries took out."""
+    standing: list[tuple[str, Any]] = []
     for body in event.bodies:
         kind = kind_of(body)
         if kind in _OUTCOMES or kind in ("call", "dropped"):
-            record = decode(body)
-            if path_of(getattr(record, kind)) in event.calls:
-                yield kind, record
+            standing.append((kind, decode(body)))
+        elif kind == "retry":
+            retry = decode(body)
+            assert isinstance(retry, RetryRecord)
+            gone = frozenset((*retry.undo, *retry.forget))
+            standing = [
+                (kind, one)
+                for kind, one in standing
+                if getattr(one, kind) not in (retry.forget if kind == "call" else gone)
+            ]
+    return standing
 
 
 def made_again(event: EventHistory, plan: RetryRecord) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from agentctl.engines.views import (
     HolderView,
     Inside,
     InstanceView,
+    JournalLine,
     JournalView,
     LockView,
     SetAsideView,

@@ -125,6 +125,17 @@ def test_what_is_neither_stuck_nor_failed_is_not_retried(open_desk: Project) -> 
     assert len(open_desk.ledger("begin busy ")) == 1
 
 
+@pytest.mark.parametrize(("handler", "state"), [("buggy", "stuck"), ("refused", "failed")])
+def test_a_requeue_of_what_only_needs_a_retry_names_it(
+    open_desk: Project, handler: str, state: str
+) -> None:
+    words = ("invoke", "--json", "Clerk", handler, f"no-{state}")
+    address = open_desk.agentctl(*words).expect(1).error_json["event"]
+    number = address.partition("#")[2]
+    told = open_desk.agentctl("requeue", "set-aside", "Clerk", number).expect_error(3, state)
+    assert f"agentctl invocation retry {address}" in told.err
+
+
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "alone"])
 def test_accept_divergence_keeps_the_record_up_to_the_differing_call(
     project: Project, beside: bool

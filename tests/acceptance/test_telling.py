@@ -112,6 +112,14 @@ def test_run_tells_what_is_stuck_and_set_aside_and_what_to_do(shop: Project) -> 
     assert "put back with: agentctl requeue set-aside Bot" in lies
 
 
+def test_run_tells_that_an_event_was_cancelled(crew: Project) -> None:
+    crew.agentctl("invoke", "Bot", "go", env={"DIE_IN": "two"}).expect(CRASH)
+    crew.agentctl("invocation", "cancel", "Bot#1").expect(0)
+    told = [line.split(" ", 1)[1] for line in crew.agentctl("run", "--until-idle").err.splitlines()]
+    assert "Bot#1 cancelled" in told
+    assert not [line for line in told if "stuck" in line]
+
+
 def test_h8_a_handler_that_blocks_its_turn_is_named(crew: Project) -> None:
     told = crew.agentctl("invoke", "Bot", "slow").expect(0).err
     assert "warning: Bot#1 blocked its turn for 1.1 s" in told

@@ -24,7 +24,7 @@ from agentctl.storage.memory import MemoryDisk
 def lives_after(dead: Life, seeds: int) -> Iterator[tuple[str, State]]:
     """What the next program may begin with: after a kill, and after power cuts."""
     killed = dead.disk.after_kill()
-    world = dead.world.after_kill(Seen(read(killed, dead.agent, "journal")))
+    world = dead.world.after_kill(lambda agent: Seen(read(killed, agent or dead.agent, "journal")))
     yield "killed", State(killed, world)
     for seed in range(seeds):
         # Another seed at every point, so that few seeds see many kinds of loss.
@@ -40,14 +40,16 @@ class Scenario:
     Attributes:
         steps: done in order; a step that died begins again.
         check: what must hold once all are done.
+        beside: the program's other agents.
     """
 
     agent: str
     steps: tuple[Callable[[Life], Awaitable[None]], ...]
     check: Callable[[World, MemoryDisk], None]
+    beside: tuple[str, ...] = ()
 
     def live(self, state: State, fault: Fault | None = None) -> tuple[Life, BaseException | None]:
-        life = Life(state, self.agent, fault)
+        life = Life(state, self.agent, fault, self.beside)
         error = life.run(self.steps[state.world.step])
         if error is None:
             life.world.step += 1

@@ -71,7 +71,9 @@ class State:
 class Life:
     """One program, from its start to its death or its graceful stop; also its listener."""
 
-    def __init__(self, state: State, agent: str, fault: Fault | None = None) -> None:
+    def __init__(
+        self, state: State, agent: str, fault: Fault | None = None, beside: Sequence[str] = ()
+    ) -> None:
         import copy
 
         self.agent = agent
@@ -83,7 +85,19 @@ class Life:
         self.waiting: list[asyncio.Future[Any]] = []
         self.loop: asyncio.SelectorEventLoop | None = None
         self._nonces = (f"{self.world.lives:04x}{n:012x}" for n in itertools.count())
-        self.world.found(Seen(read(self.disk.disk, agent, "journal")))
+        for name in beside:
+            if name not in self.world.beside:
+                self.world.beside[name] = World(broken=self.world.broken)
+        for name in (agent, *beside):
+            self.world_of(name).found(self.seen(name))
+
+    def world_of(self, agent: str) -> World:
+        """The world as far as it is about one agent."""
+        return self.world.beside.get(agent, self.world)
+
+    def seen(self, agent: str) -> Seen:
+        """What an agent's journal says right now."""
+        return Seen(read(self.disk.disk, agent, "journal"))
 
     # -- living
 
@@ -153,7 +167,7 @@ class Life:
 
     # -- what a living program does
 
-    async def start(self, binding: Any) -> Host:
+    async def start(self, *bindings: Any) -> Host:
         """Enter a host on this life's disk and clock; leaving it is up to `stop`."""
 
         def options(base: Any) -> Any:
@@ -167,9 +181,10 @@ class Life:
                 stores=lambda root, name: FilesStore(root, name, self.disk, clock=self.clock),
             )
 
-        self.host = Host(binding, root=ROOT, listener=self, options=options)
+        self.host = Host(*bindings, root=ROOT, listener=self, options=options)
         await self.host.__aenter__()
-        self.world.recovered()
+        for binding in bindings:
+            self.world_of(binding.spec.name).recovered()
         return self.host
 
     async def rest(self, until_s: float = float("inf")) -> None:
@@ -184,7 +199,8 @@ class Life:
                 continue
             self.host.engine.check_alive()
             # All that waits is parked, or ended: durable, with everything before it.
-            self.world.settled |= Seen(read(self.disk.disk, self.agent, "journal")).settled
+            for name in self.host.engine.agents:
+                self.world_of(name).settled |= self.seen(name).settled
             before_s = self.clock.monotonic_s()
             if passed >= until_s or not self.clock.jump():
                 return
@@ -207,8 +223,17 @@ class Life:
         assert of_service is not None
         if self.disk.dead:
             self.world.breaks(f"the dead program made the call {key}")
-        self.world.called(key, of_service, repr((fn, args)), heard)
+        agent = agent_of(key)
+        own = [one for one in heard if agent_of(one) == agent]
+        self.world_of(agent).called(key, of_service, repr((fn, args)), own)
+        self.heard(agent, heard)
         return key
+
+    def heard(self, by: str, keys: Sequence[str]) -> None:
+        """An event of one agent heard of calls of others, in their answers."""
+        for key in keys:
+            if agent_of(key) != by:
+                self.world_of(agent_of(key)).settled.add(key)
 
     # -- Listener
 
@@ -217,11 +242,11 @@ class Life:
 
     def started(self, event: Address, handler: str, *, again: bool) -> None:
         assert event.event is not None
-        self.world.started(event.event)
+        self.world_of(event.agent).started(event.event)
 
     def ended(self, end: Ended, *, heard: bool) -> None:
         assert end.event.event is not None
-        self.world.ended(end.event.event, end.status, end.result)
+        self.world_of(end.event.agent).ended(end.event.event, end.status, end.result)
 
     def called(self, key: str, fn: str) -> None:
         """The world sees calls by itself."""
@@ -231,6 +256,11 @@ class Life:
 
     def waiting(self, calls: Sequence[tuple[str, str]], at_most: timedelta | None) -> None:
         """The world knows what it is asked to do."""
+
+
+def agent_of(key: str) -> str:
+    """The agent that a call's key names."""
+    return key.partition("-")[0].partition("/")[0]
 
 
 def _close(task: asyncio.Task[Any]) -> None:

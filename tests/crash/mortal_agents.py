@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from matrix import Scenario, lives_after
-from mortal import Life, State
+from mortal import Life, State, agent_of
 from mortal_world import World, check_rest
 
 from agentctl import (
@@ -26,8 +26,10 @@ from agentctl import (
     sleep,
     timeout,
 )
-from agentctl.engines.port import InvokeRequest, RequeueRequest
+from agentctl.engines.changes import DropRequest, RequeueRequest
+from agentctl.engines.port import InvokeRequest
 from agentctl.errors import NotFound
+from agentctl.names import Address
 from agentctl.storage.memory import MemoryDisk
 
 
@@ -75,7 +77,7 @@ class LivingDeeds(Deeds):
     async def add(self, amount: int, heard: list[str]) -> str:
         key = self._life.enter("add", (amount,), heard)
         who, _, event = key.rpartition("-")[0].rpartition("-")
-        self._life.world.amounts[int(event)] = (who.partition("/")[2], amount)
+        self._life.world_of(agent_of(key)).amounts[int(event)] = (who.partition("/")[2], amount)
         await asyncio.sleep(0)
         return key
 
@@ -249,10 +251,10 @@ async def forget_requests(life: Life) -> None:
 
 def requeue(*, fresh: bool = False) -> Any:
     def act(life: Life) -> None:
-        done = life.desk().requeue(RequeueRequest(life.agent, every=True, fresh=fresh))
+        done = life.desk().carry_out(RequeueRequest(life.agent, every=True, fresh=fresh))
         if fresh:
-            for one in done:
-                life.world.accepted(one.event.event)
+            for one in done.events:
+                life.world.accepted(Address.parse(one.event).event)
 
     return desk(act)
 
@@ -270,7 +272,7 @@ def only_once(act: Any) -> Any:
 def drop(number: int) -> Any:
     def act(life: Life) -> None:
         life.world.unwanted.add(number)
-        life.desk().drop(life.agent, number, "no longer wanted")
+        life.desk().carry_out(DropRequest(life.agent, "", number, "no longer wanted"))
 
     return desk(act)
 

@@ -11,6 +11,8 @@ import copy
 import gc
 import json
 import warnings
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from reading_raw import Seen, audit_of, set_aside_numbers
@@ -45,6 +47,13 @@ class World:
         step: how many steps of the scenario are done.
         poisonous: the bad call still kills its program.
         tried: a person tried what they never try again.
+        beside: the worlds of the program's other agents, by name; they share `broken`.
+        answers: what was answered to each change that was carried out, by the id of its request.
+        cancelling: events that somebody asked to cancel.
+        cancelled: those of which they heard that they are.
+        retried: events that failed and were asked to run again.
+        buggy: events that may be stuck for a while.
+        deleted: events whose instance was deleted after they had ended.
     """
 
     made: dict[str, list[str]] = field(default_factory=dict)
@@ -64,6 +73,13 @@ class World:
     poisonous: bool = True
     tried: bool = False
     broken: list[str] = field(default_factory=list)
+    beside: dict[str, World] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    cancelling: set[int] = field(default_factory=set)
+    cancelled: set[int] = field(default_factory=set)
+    retried: set[int] = field(default_factory=set)
+    buggy: set[int] = field(default_factory=set)
+    deleted: set[int] = field(default_factory=set)
 
     def breaks(self, promise: str) -> None:
         self.broken.append(promise)
@@ -88,7 +104,8 @@ class World:
 
     def accepted(self, number: int) -> None:
         """Somebody heard that an event was accepted."""
-        if self.acknowledged and number <= max(self.acknowledged):
+        again = number in self.acknowledged and self.requests == 0
+        if self.acknowledged and number <= max(self.acknowledged) and not again:
             self.breaks(f"number {number} came after {max(self.acknowledged)}")
         self.acknowledged.add(number)
 
@@ -98,8 +115,14 @@ class World:
 
     def ended(self, number: int, status: str, result: bytes | None) -> None:
         """Somebody heard of an event's end."""
-        if status not in ("completed", "failed"):
+        if status == "stuck" and number in self.buggy:
+            return
+        if status not in ("completed", "failed", "cancelled"):
             self.breaks(f"event {number} is {status}")
+        if status == "cancelled" and number not in self.cancelling:
+            self.breaks(f"event {number} is cancelled, and nobody asked for it")
+        if status != "cancelled" and number in self.cancelled:
+            self.breaks(f"event {number} is {status}: somebody had heard that it is cancelled")
         if number in self.told | self.on_record.told:
             self.breaks(f"the end of event {number} was told twice")
         self.told.add(number)
@@ -107,20 +130,36 @@ class World:
         if isinstance(value, list):
             self.settled.update(value)
 
+    def answered(self, request: str, answer: str) -> None:
+        """Somebody heard what was answered to a change that was carried out."""
+        before = self.answers.setdefault(request, answer)
+        if before != answer:
+            self.breaks(f"{request} was answered {before}, and then {answer}")
+
+    def retrying(self, number: int, *again: str) -> None:
+        """Somebody asks that an event that ended runs again, with these calls."""
+        for kept in (self, self.on_record):
+            kept.settled -= set(again)
+            kept.told.discard(number)
+        self.retried.add(number)
+
     # -- between two lives
 
-    def after_kill(self, seen: Seen) -> World:
-        """The world once a kill left this journal: what is on record counts."""
+    def after_kill(self, seen: Callable[[str], Seen]) -> World:
+        """The world once a kill left these journals: what is on record counts."""
         twin = copy.deepcopy(self)
-        twin.on_record.settled |= seen.settled
-        twin.on_record.told |= set(seen.ended)
-        twin.on_record.accepted |= set(seen.accepted)
+        for agent, world in (("", twin), *twin.beside.items()):
+            left = seen(agent)
+            world.on_record.settled |= left.settled
+            world.on_record.told |= set(left.ended)
+            world.on_record.accepted |= set(left.accepted)
         return twin
 
     def after_power_cut(self) -> World:
         """The world once the power went: only what was durable counts."""
         twin = copy.deepcopy(self)
-        twin.on_record = Kept()
+        for world in (twin, *twin.beside.values()):
+            world.on_record = Kept()
         return twin
 
     def recovered(self) -> None:
@@ -158,15 +197,19 @@ def check_rest(world: World, disk: MemoryDisk, agent: str, *, aside: bool | None
     seen = Seen(read(disk, agent, "journal"))
     audit = audit_of(read(disk, agent, "audit.log"))
     check_set_aside(world, seen, read(disk, agent, "set-aside"))
-    ends = [event for _, verb, event in audit if verb in ("completed", "failed", "dropped")]
+    ends = ends_of(audit)
+    for number in world.cancelled:
+        if (number, "cancelled") not in ends.items():
+            world.breaks(f"event {number} was cancelled, said the answer; the log: {audit}")
     if lost := {event for _, verb, event in audit if verb == "dropped"} - world.unwanted:
         world.breaks(f"dropped, and nobody asked for it: {lost}")
     gone = {event for _, verb, event in audit if verb == "requeued"}
     for number in sorted(world.acknowledged):
-        there = ends.count(number) + (number in seen.asides)
-        fresh = number in gone and ends.count(number) == 0
+        ended = ends.get(number, "").split()
+        there = len(ended) + (number in seen.asides)
+        fresh = number in gone and not ended
         if there != 1 and not (there == 0 and fresh):
-            world.breaks(f"event {number} ended {ends.count(number)} times, in the end: {audit}")
+            world.breaks(f"event {number} ended {ended}, in the end: {audit}")
     if seen.open:
         world.breaks(f"still open in the end: {seen.open}")
     if aside is not None and bool(seen.asides) is not aside:
@@ -174,13 +217,28 @@ def check_rest(world: World, disk: MemoryDisk, agent: str, *, aside: bool | None
     check_audit(world, seen, audit)
     check_state(world, seen, audit)
     assert seen.header is not None
-    numbers = [*world.acknowledged, *seen.accepted]
+    numbers = [*world.acknowledged, *world.told, *seen.accepted]
     if world.journals and world.journals[-1].header:
         last = world.journals[-1].header["next"]
         if seen.header["next"] < last:
             world.breaks(f"the next number went from {last} to {seen.header['next']}")
-    if len(set(numbers)) == 0:
+    if not numbers and not any(verb == "accepted" for _, verb, _ in audit):
         world.breaks("nothing was ever accepted: this scenario proves nothing")
+
+
+def ends_of(audit: list[tuple[int, str, int]]) -> dict[int, str]:
+    """How each event ended, all its ends; a retry takes back that it failed."""
+    ends: dict[int, list[str]] = {}
+    cancels: Counter[int] = Counter()
+    for _, verb, event in audit:
+        if verb in ("completed", "failed", "dropped", "cancelled"):
+            cancels[event] += verb == "cancelled"
+            # A cancellation has two lines: it is delivered, and the clean-up is done.
+            if verb != "cancelled" or cancels[event] != 2:
+                ends.setdefault(event, []).append(verb)
+        elif verb == "retried" and ends.get(event, [])[-1:] == ["failed"]:
+            ends[event].pop()
+    return {event: " ".join(of) for event, of in ends.items()}
 
 
 def check_set_aside(world: World, seen: Seen, content: bytes) -> None:
@@ -194,7 +252,8 @@ def check_set_aside(world: World, seen: Seen, content: bytes) -> None:
 
 def check_audit(world: World, seen: Seen, audit: list[tuple[int, str, int]]) -> None:
     """Each line exactly once, in the order of the journals that it comes of."""
-    expected = [line for one in world.journals for line in one.audit()] + seen.audit()
+    before = [one for one in world.journals if one.header != seen.header]
+    expected = [line for one in (*before, seen) for line in one.audit()]
     if audit == expected:
         return
     doubled = sorted({line for line in audit if audit.count(line) > 1})
@@ -207,7 +266,7 @@ def check_state(world: World, seen: Seen, audit: list[tuple[int, str, int]]) -> 
     """The state is the sum of what completed, each event counted once."""
     totals: dict[str, int] = {}
     for _, verb, event in audit:
-        if verb == "completed" and event in world.amounts:
+        if verb == "completed" and event in world.amounts and event not in world.deleted:
             name, amount = world.amounts[event]
             totals[name] = totals.get(name, 0) + amount
     states: dict[str, int] = {}
@@ -215,6 +274,8 @@ def check_state(world: World, seen: Seen, audit: list[tuple[int, str, int]]) -> 
         of = (record.get("of") or [""])[0]
         if "done" in record:
             of = (seen.accepted[record["done"]].get("of") or [""])[0]
+        if "deleted" in record:
+            states.pop((record["deleted"] or [""])[0], None)
         state = record.get("state")
         if isinstance(state, dict) and "total" in state:
             states[of] = state["total"]

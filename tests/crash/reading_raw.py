@@ -19,7 +19,12 @@ VERBS = {
     "requeued": "requeued",
     "drop": "dropped",
     "stop": "stopped",
+    "cancel": "cancelled",
+    "cancelled": "cancelled",
+    "retry": "retried",
+    "deleted": "deleted",
 }
+NOT_OF_AN_EVENT = ("journal", "stop", "stopping", "schedule", "answered", "told")
 
 
 def records_of(content: bytes) -> list[dict[str, Any]]:
@@ -43,14 +48,16 @@ def kind(record: dict[str, Any]) -> str:
 
 def number(record: dict[str, Any]) -> int:
     """The event that a record belongs to; 0 for the journal's own."""
+    if kind(record) in NOT_OF_AN_EVENT:
+        return 0
     value = record[kind(record)]
-    if isinstance(value, str) and kind(record) != "schedule":
+    if isinstance(value, str):
         return int(value.partition("-")[0])
-    return value if isinstance(value, int) and kind(record) not in ("journal", "stop") else 0
+    return value if isinstance(value, int) else 0
 
 
 def is_end(record: dict[str, Any]) -> bool:
-    return kind(record) in ("done", "failed")
+    return kind(record) in ("done", "failed", "cancelled")
 
 
 class Seen:
@@ -74,6 +81,10 @@ class Seen:
                 self.outcomes.add(record[name])
             elif is_end(record):
                 self.ended.append(event)
+            elif name == "retry":
+                self.outcomes -= {*record.get("undo", ()), *record.get("forget", ())}
+                if event in self.ended:
+                    self.ended.remove(event)
             elif name == "aside":
                 self.asides.add(event)
                 self.accepted.pop(event, None)

@@ -5,13 +5,16 @@ A page is worked through from top to bottom in one empty folder. Its fenced bloc
     python, toml   a file: the first line is a comment with its path; it is written as it stands
     console        commands behind `$ `, run one after another in one shell; what is shown behind
                    each is all that it prints, on stdout and stderr together
+    terminal-1     the first of two terminals: a command that goes on, and bit by bit what it
+                   prints; `^C` is typed there
+    terminal-2     as console, in a second terminal, where commands print for a person's eyes
     sh             commands for a checkout; only their syntax and the files they name are checked
     json           JSON, a value a line; read only
     text           forms and drawings; nothing to run
 
 Any other word is an error, so that no example goes unrun. In what a command prints, times, random
-parts, checksums and paths of the test's folder differ from run to run and are replaced before it
-is compared; `…` in the page stands for the rest of a line.
+parts, checksums, process numbers and paths of the test's folder differ from run to run and are
+replaced before it is compared; `…` in the page stands for the rest of a line.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from .terminals import FirstTerminal, Screen, as_seen, open_screen
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = (
     "README.md",
@@ -32,7 +37,9 @@ PAGES = (
 )
 PLUGIN = "agentctl.testing.plugin"
 PLUGIN_INSTALLED = any(found.value == PLUGIN for found in entry_points(group="pytest11"))
-LANGUAGES = frozenset({"python", "toml", "console", "sh", "json", "text"})
+LANGUAGES = frozenset(
+    {"python", "toml", "console", "terminal-1", "terminal-2", "sh", "json", "text"}
+)
 
 _FENCE = re.compile(r"^```(?P<language>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"# (?P<path>[\w./-]+\.(?:py|toml))\n")
@@ -121,6 +128,7 @@ class Reader:
         self.bin.mkdir(exist_ok=True)
         self._wrap("agentctl", "-m agentctl")
         self._wrap("python", "")
+        self.first = FirstTerminal()
 
     def _wrap(self, name: str, words: str) -> None:
         path = self.bin / name
@@ -134,18 +142,28 @@ class Reader:
         path.write_text(text, encoding="utf-8")
 
     def follow(self, block: Block) -> None:
-        """Run a console block, and compare what it prints."""
+        """Run a console block, or one of a terminal, and compare what it prints."""
+        if block.language == "terminal-1":
+            self.first.follow(block.text, self._open, self._same_seen)
+            return
         transcript = transcript_of(block)
+        seen = block.language == "terminal-2"
+        run, same = (self._run_seen, self._same_seen) if seen else (self._run, self._same)
         for command, shown in zip(transcript.commands, transcript.shown, strict=True):
-            printed = self._run(command)
-            wanted = settled(shown, self.folder)
-            assert matches(wanted, printed), (
-                f"{block}: $ {command}\n--- the page shows\n{wanted}\n--- it prints\n{printed}"
+            printed = run(command)
+            assert same(shown, printed), (
+                f"{block}: $ {command}\n--- the page shows\n{shown}\n--- it prints\n{printed}"
             )
+
+    def _same(self, shown: str, printed: str) -> bool:
+        return matches(settled(shown, self.folder), settled(printed, self.folder))
+
+    def _same_seen(self, shown: str, printed: str) -> bool:
+        return self._same(as_seen(shown), as_seen(self.first.without_pid(printed)))
 
     def _run(self, command: str) -> str:
         ran = subprocess.run(
-            ["bash", "-c", f"{command}\necho; echo '{_END}'; pwd"],
+            ["bash", "-c", self._telling_its_end(command)],
             cwd=self.here,
             env=self._environment(),
             stdin=subprocess.DEVNULL,
@@ -154,10 +172,32 @@ class Reader:
             timeout=60,
             check=False,
         )
-        printed, end, here = ran.stdout.decode().partition(f"\n{_END}\n")
+        return self._until_end(command, ran.stdout.decode())
+
+    def _run_seen(self, command: str) -> str:
+        screen = self._open(self._telling_its_end(self.first.with_pid(command)))
+        try:
+            screen.until_end()
+            return self._until_end(command, screen.printed)
+        finally:
+            screen.close()
+
+    def _open(self, command: str) -> Screen:
+        return open_screen(command, self.here, self._environment())
+
+    @staticmethod
+    def _telling_its_end(command: str) -> str:
+        return f"{command}\necho; echo '{_END}'; pwd"
+
+    def _until_end(self, command: str, output: str) -> str:
+        printed, end, here = output.partition(f"\n{_END}\n")
         assert end, f"$ {command}\nthe shell was gone before its end:\n{printed}"
         self.here = Path(here.strip())
-        return settled(printed, self.folder)
+        return printed
+
+    def close(self) -> None:
+        """End what still runs in the first terminal."""
+        self.first.close()
 
     def _environment(self) -> dict[str, str]:
         plugin = {} if PLUGIN_INSTALLED else {"PYTEST_PLUGINS": PLUGIN}

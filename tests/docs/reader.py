@@ -1,4 +1,4 @@
-"""A reader of journals, written from docs/format.md alone: no line of agentctl is used.
+"""A reader of journals, written from docs/format.md and records.md, without a line of agentctl.
 
 It follows the chain of checksums, tells damage from a tail that doesn't count, and finds the open
 events with what each has done. Should the page be wrong or leave something out, this fails first.
@@ -58,7 +58,7 @@ def records(data):
 
 def open_events(found):
     """The events that haven't ended, by number: the calls and the outcomes of each."""
-    events, requeuing, aside = {}, {}, set()
+    events, over, requeuing, aside = {}, {}, {}, set()
     for record in found:
         kind = next(iter(record))
         value = record[kind]
@@ -68,8 +68,14 @@ def open_events(found):
             number = int(value.split("-")[0])
             event = requeuing.get(number) or events[number]
             event["calls" if kind == "call" else "outcomes"][value] = record
-        elif kind in ("done", "failed"):
-            del events[value]
+        elif kind in ("done", "failed", "cancelled"):
+            over[value] = events.pop(value)
+        elif kind == "retry":
+            event = events[value] = over.pop(value, None) or events[value]
+            for call in record.get("undo", []) + record.get("forget", []):
+                event["outcomes"].pop(call, None)
+            for call in record.get("forget", []):
+                del event["calls"][call]
         elif kind == "aside":
             events.pop(value, None)
             aside.add(value)

@@ -59,7 +59,8 @@ words, journal = sys.argv[1:], Path("agents/Bot/journal")
 def forget(event):
     text = journal.read_bytes() if journal.exists() else b""
     paid = re.search(rb'^{"ok":"%d-1"' % event, text, re.MULTILINE)
-    if words[0] == "run" and paid and b'"call":"%d-2"' % event in text and b'"again"' not in text:
+    cut_off = b'"call":"%d-2"' % event in text and b'"again":%d' % event not in text
+    if words[0] == "run" and paid and cut_off:
         journal.write_bytes(text[: paid.start()])
 
 if CHAPTER == 3:

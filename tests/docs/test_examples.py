@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -36,17 +37,47 @@ def test_a_page_can_be_followed_from_top_to_bottom(page: str, tmp_path: Path) ->
     folder = tmp_path / "reader"
     folder.mkdir()
     reader = Reader(folder)
-    for block in blocks_of(page):
-        assert block.language in LANGUAGES, f"{block}: nobody runs a block of {block.language!r}"
-        if block.language in ("python", "toml"):
-            reader.write(block)
-        elif block.language == "console":
+    try:
+        for block in blocks_of(page):
+            read(reader, block)
+    finally:
+        reader.close()
+
+
+def read(reader: Reader, block: Block) -> None:
+    assert block.language in LANGUAGES, f"{block}: nobody runs a block of {block.language!r}"
+    if block.language in ("python", "toml"):
+        reader.write(block)
+    elif block.language in ("console", "terminal-1", "terminal-2"):
+        reader.follow(block)
+    elif block.language == "sh":
+        check_sh(block)
+    elif block.language == "json":
+        for line in block.text.splitlines():
+            json.loads(line)
+
+
+@pytest.mark.parametrize("shown", ["one\ntwo\n", "one\n^C\nstopped\n"])
+@pytest.mark.parametrize("page", ["what it shows", "something else"])
+def test_what_a_terminal_shows_is_compared(page: str, shown: str, tmp_path: Path) -> None:
+    (tmp_path / "reader").mkdir()
+    reader = Reader(tmp_path / "reader")
+    reader.first.patience_s = 0.5
+    program = "trap 'echo stopped; exit' INT; echo one; sleep 60 & wait"
+    if "^C" not in shown:
+        program = "echo one; echo two"
+    if page == "something else":
+        shown = shown.replace("stopped", "gone").replace("two", "three")
+    block = Block("a page", 1, "terminal-1", f"$ bash -c {shlex.quote(program)}\n{shown}")
+    try:
+        if page == "something else":
+            with pytest.raises(AssertionError, match="the first terminal shows"):
+                reader.follow(block)
+        else:
+            reader.first.patience_s = 20.0
             reader.follow(block)
-        elif block.language == "sh":
-            check_sh(block)
-        elif block.language == "json":
-            for line in block.text.splitlines():
-                json.loads(line)
+    finally:
+        reader.close()
 
 
 def check_sh(block: Block) -> None:

@@ -1,4 +1,4 @@
-"""docs/format.md says what the program writes: its tables, and a reader made from it alone."""
+"""docs/format.md and records.md say what the program writes: tables, and a reader made of them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from agentctl.testing import Durable
 from .pages import REPOSITORY
 from .reader import Damaged, open_events, records
 
-PAGE = (REPOSITORY / "docs" / "format.md").read_text(encoding="utf-8")
+PAGE = "".join(
+    (REPOSITORY / "docs" / name).read_text(encoding="utf-8") for name in ("format.md", "records.md")
+)
 RESERVED = frozenset(
-    "answer waiting tried attempt cancel schedule skipped unschedule paused resumed deleted told "
-    "cancelled missed".split()
+    "answer waiting tried attempt schedule skipped unschedule paused resumed missed".split()
 )
 _KIND = re.compile(r"^\| \*\*`(\w+)`\*\* \|", re.MULTILINE)
 _ROW = re.compile(r"^\| \| `(?P<name>\w+)` \|(?P<type>[^|]+)\|(?P<left_out>[^|]*)\|", re.MULTILINE)
@@ -36,6 +37,7 @@ _PYTHON_TYPES = {
     "call": str,
     "true/false": bool,
     "list of text": tuple,
+    "list of call": tuple,
     "JSON": (msgspec.Raw, dict, tuple),
 }
 
@@ -48,7 +50,7 @@ def part(title: str) -> str:
         PAGE,
         re.MULTILINE | re.DOTALL,
     )
-    assert found, f"format.md has no {title!r}"
+    assert found, f"neither page has {title!r}"
     return found[1]
 
 

@@ -8,7 +8,7 @@ from agentctl.ops import backing_up, changes, documents, journal_documents, view
 
 FIELDS = {
     "agentctl.error/1": "code error detail hint event status type",
-    "agentctl.invoke/1": "event handler key status result",
+    "agentctl.invoke/1": "event handler key status result due",
     "agentctl.record/1": "agent line at event kind key record",
     "agentctl.journal/1": "agents",
     "agentctl.audit/1": "agents",
@@ -16,6 +16,10 @@ FIELDS = {
     "agentctl.state/1": "agents",
     "agentctl.requeue/1": "events dry_run",
     "agentctl.drop/1": "event reason",
+    "agentctl.cancel/1": "answer event key status",
+    "agentctl.retry/1": "event was again",
+    "agentctl.delete/1": "instance state_bytes cancelled keys dry_run",
+    "agentctl.wait/1": "event key status",
     "agentctl.new/1": "folder package agent files next",
     "agentctl.add/1": "folder agent files appended next dry_run",
     "agentctl.templates/1": "templates",

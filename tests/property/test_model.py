@@ -22,8 +22,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from agentctl import Agent, AgentSettings, Capability, bind, call_key, handler, sleep
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import parse
+from agentctl.engines.changes import DropRequest, RequeueRequest
 from agentctl.engines.local.desk import FilesDesk
-from agentctl.engines.port import InvokeRequest, RequeueRequest
+from agentctl.engines.port import InvokeRequest
 from agentctl.storage.faulty import SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
 from agentctl.testing import Durable
@@ -253,14 +254,14 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def requeue(self) -> None:
         number = min(self.aside)
-        self.desk().requeue(RequeueRequest("Bot", (number,)))
+        self.desk().carry_out(RequeueRequest("Bot", events=(number,)))
         self.aside.discard(number)
 
     @precondition(lambda self: self.aside)
     @rule()
     def drop(self) -> None:
         number = min(self.aside)
-        self.desk().drop("Bot", number, "no use")
+        self.desk().carry_out(DropRequest("Bot", "", number, "no use"))
         self.aside.discard(number)
         self.gone.add(number)
 
@@ -314,7 +315,7 @@ class Machine(RuleBasedStateMachine):
             if not self.aside:
                 break
             for number in sorted(self.aside):
-                self.desk().requeue(RequeueRequest("Bot", (number,)))
+                self.desk().carry_out(RequeueRequest("Bot", events=(number,)))
             self.aside.clear()
         assert self.aside == set()
         for number, result in self.expected.items():

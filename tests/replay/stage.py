@@ -47,7 +47,7 @@ from .world import World, answer
 NONCE = "00112233aabbccdd"
 STEP_S = 2.0
 DELIVERIES = ("ok", "error", "fired")
-ENDS = ("done", "failed", "bug")
+ENDS = ("done", "failed", "cancelled", "bug")
 ESSENTIAL = (*DELIVERIES, "call", "dropped")
 
 
@@ -262,6 +262,9 @@ class Stage:
     def denied(self, _op: Any) -> str | None:
         return None
 
+    def exclusive(self, _accepted: EventRecord) -> bool:
+        return False
+
     def heard(self, _number: int) -> bool:
         return True
 
@@ -290,8 +293,8 @@ class Stage:
     def parked(self, _number: int) -> None:
         pass
 
-    def timer_due(self, _number: int, path: str) -> None:
-        self.run.fire(path)
+    def goes_on(self, _number: int, path: str) -> None:
+        self.run.go_on(path)
 
     def over(self, _number: int, end: End, batch: Sequence[bytes]) -> None:
         self.append_bodies([*batch, encode(end.record)])
@@ -337,7 +340,7 @@ class Stage:
             self.clock.advance((record.at - self.clock.now_us()) / 1_000_000)
             self.clock.set_wall(record.at)
             if isinstance(record, FiredRecord):
-                self.run.fire(path)
+                self.run.go_on(path)
             else:
                 key = format_call_key(self.name, 1, path)
                 (task,) = (one for one in self.program.at_gates if one.gate.key == key)

@@ -49,6 +49,12 @@ AS_IN_THE_DESIGN = [
     b'{"outcome":1,"handler":"request","key":"k","status":"completed"}',
     b'{"stopping":3}',
     b'{"stop":3}',
+    b'{"cancel":1,"by":"ana","reason":"no longer wanted"}',
+    b'{"cancelled":1,"ran":true}',
+    b'{"retry":1,"by":"ana","undo":["1-2"],"forget":["1-3"]}',
+    b'{"deleted":["my-poller"],"by":"ana"}',
+    b'{"told":"Boss-1-1","event":1}',
+    b'{"answered":"0123","do":"cancel","value":{"answer":"cancelled"}}',
 ]
 
 

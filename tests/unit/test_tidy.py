@@ -26,6 +26,7 @@ LINE = 100
 # Written by machines, or data that tests are held against.
 NOT_BY_HAND = ("requirements/", "tests/golden/")
 MANY_NAMES = {
+    "agentctl/engines/changes.py": "one request and one answer a change",
     "agentctl/errors.py": "one tree, drawn at its top",
     "agentctl/records.py": "one small struct for each kind of record",
     "agentctl/sdk/planned.py": "the typed names of later versions; it shrinks with each of them",

@@ -89,12 +89,7 @@ def parse(
         raise UsageError("--args and arguments don't go together", hint="leave one of them out")
     if trigger_it and timeout is not None:
         raise UsageError("--trigger doesn't wait, so it needs no --timeout", hint="leave one out")
-    address = Address.parse(agent)
-    if address.event is not None:
-        raise UsageError(
-            f"{agent!r} is an event, and an agent is needed",
-            hint=f"write: agentctl invoke {Address(address.agent, address.identity)} {handler}",
-        )
+    address = _instance(agent, handler)
     asked = InvokeRequest(
         address.agent,
         address.identity,
@@ -112,6 +107,16 @@ def parse(
         None if timeout is None else duration("--timeout", timeout).total_seconds(),
         lock_wait_s(lock_wait),
     )
+
+
+def _instance(agent: str, handler: str) -> Address:
+    address = Address.parse(agent)
+    if address.event is not None:
+        raise UsageError(
+            f"{agent!r} is an event, and an agent is needed",
+            hint=f"write: agentctl invoke {Address(address.agent, address.identity)} {handler}",
+        )
+    return address
 
 
 def _if_full(text: str) -> Literal["wait", "refuse"]:

@@ -96,8 +96,9 @@ class AgentRuntime:
         record = wanted.record(history.next_event, self.program.entropy(), now_us)
         bodies = [encode(record)]
         if wanted.request:
+            # In front: a write that a crash cuts short must not leave the event without it.
             accepted = Accepted(str(self.address(record)))
-            bodies.append(self._answered(wanted.request, "invoke", accepted, now_us))
+            bodies.insert(0, self._answered(wanted.request, "invoke", accepted, now_us))
         self.append_bodies(bodies, audit_lines(self.name, record, record))
         # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
         event = EventHistory(record, b"")
@@ -245,6 +246,10 @@ class AgentRuntime:
     def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:
         """Run `callback` once everything appended so far is durable."""
         self._committer.when_durable(callback, now=now)
+
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
+        self._committer.settle()
 
     def durable_soon(self) -> None:
         """See to it that what was appended is durable within 10 ms."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from agentctl.core.kept import Asking
 from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local import deadlocks, queries
 from agentctl.engines.local.accepting import Wanted, find_same
@@ -208,6 +209,14 @@ class Answering:
         asked = None if number is None else (runtime.name, number)
         with self.waits.between(asker, asked):
             return answer_of(await waiter)
+
+    def is_moving(self, agent: str, asking: Asking) -> bool:
+        """Whether a question to an agent of this program is about to be asked, or answered."""
+        history = self._agents[agent].history
+        if asking in history.asked:
+            return False  # that event says by itself where it stands
+        aside = any((one.from_, one.asker) == asking for one in history.asides.values())
+        return not aside
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""

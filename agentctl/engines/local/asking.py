@@ -49,7 +49,7 @@ class Question(Struct, frozen=True):
             Raw(op.args),
             self.key,
             accepted.nonce,
-            UNSET if op.kwargs is None else Raw(op.kwargs),
+            kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
             behind=(*asking, *accepted.behind),
             query=op.query,
         )

@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
@@ -46,6 +48,9 @@ class ColdGround:
         """What an open event's code is doing."""
         return standing_on_record(event)
 
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Nothing: no code is loaded; what doesn't fit is stuck at the next start."""
+
     def whole(self, number: int) -> EventHistory:
         """An event with all its records."""
         event = self.history.open.get(number) or self.history.kept.events.get(number)
@@ -65,6 +70,9 @@ class ColdGround:
             recovery.rewrite(self._opened, by)
             self._rewritten = True
         moving.commit(self.store, self.agent, records, self.history, audit=audit)
+
+    def settle(self) -> None:
+        """Nothing: a commit is durable."""
 
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
         """Nothing: the journal says it."""

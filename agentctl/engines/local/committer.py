@@ -88,6 +88,14 @@ class Committer:
         if self._scheduled is None and self._soon is None and not self._syncing:
             self._soon = self._loop.call_later(SOON_S, self._guard, self._sync)
 
+    def settle(self) -> None:
+        """Make everything on record durable before this returns; blocks.
+
+        Whoever waits for it is told in its own turn.
+        """
+        self.abandon()  # what a thread is syncing comes first
+        self._durable = max(self._durable, self._store.sync())
+
     def _sync(self, *, alone: bool = False) -> None:
         self._scheduled = None
         if self._soon is not None:

@@ -318,7 +318,7 @@ def diverged(event: Address, handler: str, found: Difference, where: Where) -> E
     )
     error = Divergence(
         f"{event}: {text}" + (f" ({line})" if line else ""),
-        hint="put the old code back to let it finish, or requeue it fresh once it is set aside",
+        hint="put the old code back to let it finish, or retry it and accept the divergence",
     )
     ended = Ended(event, handler, "stuck", text=text, line=line, divergence=True)
     return End(record, ended, error)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from agentctl.core.kept import Asking
+from agentctl.core.kept import Asking, answers_had
 from agentctl.core.suspicion import EventId
 from agentctl.engines.changes import Answer, Change
 from agentctl.engines.local import askers, queries
@@ -59,6 +59,7 @@ class LocalEngine:
         self.when_dead: Callable[[], None] | None = None
         self._holding = self._speaking = False
         self._grace_at_most: timedelta | None = None
+        self._to_tell: dict[str, list[Asking]] = {}
         self._watched: dict[Address, asyncio.Future[End]] = {}
         self.answering = Answering(
             self.agents, self.program.guard, self.check_alive, self._check_dead
@@ -101,8 +102,8 @@ class LocalEngine:
             await self.program.recovered.wait()
             self._check_dead()
             self._serving.open()
-            for agent in self.agents.values():
-                askers.tell_again(agent)
+            for asked, askings in self._to_tell.items():
+                self.program.tell(asked, askings)
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
@@ -114,6 +115,12 @@ class LocalEngine:
         agents, self.recovered = start_agents(
             self._bindings, stores, self.program, counts=self._options.counts
         )
+        for name, agent in agents.items():
+            history = agent.history
+            had = [pair for event in history.open.values() for pair in answers_had(name, event)]
+            for asked, asking in (*history.to_tell, *had):
+                self._to_tell.setdefault(asked, []).append(asking)
+            history.to_tell.clear()
         return agents
 
     def _told(self, agent: str, asking: Asking) -> None:
@@ -243,6 +250,9 @@ class LocalEngine:
     def _is_idle(self, within_s: float) -> bool:
         if not self.program.gate_open or self._at_work():
             return False
+        for agent, asking in self.program.open_asks.values():
+            if agent in self.agents and self.answering.is_moving(agent, asking):
+                return False
         due_s = self.program.timers.next_due_s
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
 

@@ -9,6 +9,8 @@ import enum
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
@@ -52,12 +54,25 @@ class Ground(Protocol):
         """What an open event's code is doing."""
         ...
 
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Refuse arguments that a handler doesn't take, where its code is loaded.
+
+        Raises:
+            NotFound: there is no such handler.
+            BadArguments: they don't fit.
+        """
+        ...
+
     def whole(self, number: int) -> EventHistory:
         """An event with all its records, read from the journal anew where need be."""
         ...
 
     def commit(self, records: Sequence[Record]) -> None:
         """Put records on record in one write, with their audit lines."""
+        ...
+
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
         ...
 
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:

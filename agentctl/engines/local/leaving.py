@@ -25,10 +25,11 @@ def leave(ground: ColdGround, wanted: Wanted) -> Accepted:
     number = ground.history.next_event
     done = Accepted(_address(ground, wanted.identity, number))
     record = wanted.record(number, random_part(), ground.now_us())
-    records: list[Record] = [record]
+    records: list[Record] = []
     if wanted.request:
+        # In front: a write that a crash cuts short must not leave the event without it.
         records += answered(ground, (wanted.request, "invoke"), done)
-    ground.commit(records)
+    ground.commit([*records, record])
     # Crash here: accepted; the next start runs it.
     ground.history.begin(EventHistory(record, b""))
     return done

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
+from agentctl.core.kept import Asking
 from agentctl.engines.local.asking import Question
 from agentctl.engines.local.calls import CallName, CallRun, Made, failed, run_call, unknown_outcome
 from agentctl.engines.local.ledger import Ledger, OpenOp
@@ -18,7 +19,7 @@ from agentctl.engines.local.slots import Slots
 from agentctl.errors import Denied
 from agentctl.records import EventRecord
 from agentctl.sdk.context import CallContext
-from agentctl.sdk.execution import AskOp, CallOp
+from agentctl.sdk.execution import AskOp, CallOp, Op
 
 Ended: TypeAlias = Callable[[OpenOp, Made], None]
 
@@ -37,6 +38,30 @@ class Making:
         self._ended = ended
         self.given_up = False
         self.key_begins = site.key(accepted, "")
+
+    def expect(self, calls: Sequence[OpenOp]) -> None:
+        """Note the questions among calls that are about to be made."""
+        for opened in calls:
+            op = opened.op
+            if isinstance(op, AskOp):
+                self._site.program.open_asks[self._at(opened)] = (op.target.agent, self._asking(op))
+
+    def no_longer(self, opened: OpenOp) -> None:
+        """Note that nobody waits for a call any more, if it was a question."""
+        if isinstance(opened.op, AskOp):
+            self._site.program.open_asks.pop(self._at(opened), None)
+
+    def _at(self, opened: OpenOp) -> tuple[str, int, str]:
+        return self._site.name, self._accepted.event, opened.op.path
+
+    def _asking(self, op: AskOp) -> Asking:
+        return self.key_begins + op.path, self._accepted.nonce
+
+    def tell(self, op: Op) -> None:
+        """Let an asked agent forget the answer, once it is durable here that it came (R16)."""
+        if isinstance(op, AskOp) and not op.query:
+            asking = self._asking(op)
+            self._site.when_durable(lambda: self._site.program.tell(op.target.agent, [asking]))
 
     def launch(self, calls: Sequence[OpenOp]) -> None:
         """Make these calls, if anybody still waits for them."""

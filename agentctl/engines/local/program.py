@@ -61,6 +61,8 @@ class ProgramCore:
         begin_event, pump_all, at_work, can_begin, on_death: set by the engine that owns the
             agents.
         recovered: set once a start is done.
+        open_asks: the questions that events wait for, each with whom it is to; by the asking
+            agent, event and path.
         moved: set whenever an event came to rest, parked, or entered a call.
     """
 
@@ -77,6 +79,7 @@ class ProgramCore:
         self.dead: BaseException | None = None
         self.tasks: dict[asyncio.Task[None], CallName] = {}
         self.asks: set[asyncio.Task[None]] = set()
+        self.open_asks: dict[tuple[str, int, str], tuple[str, Asking]] = {}
         self.askers: Askers
         self._queued: set[asyncio.Task[Any]] = set()
         self._sweep_at = _SWEEP_AT

@@ -70,6 +70,7 @@ def fold_into(history: JournalHistory, agent: str, path: str, scan: Scan) -> Jou
                 reason=str(error),
                 hint=f"read what is there with: agentctl inspect journal {agent}",
             ) from None
+    history.end()
     _check_whole(history, agent, path)
     return history
 

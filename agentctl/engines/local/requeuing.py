@@ -5,13 +5,15 @@ One batch in the journal decides; the file `set-aside` follows.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from agentctl.core import set_aside
+from agentctl.core.finding import find
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.engines.changes import (
@@ -21,8 +23,9 @@ from agentctl.engines.changes import (
     Requeued,
     RequeuedAll,
     RequeueRequest,
+    State,
 )
-from agentctl.engines.local.ground import Ground
+from agentctl.engines.local.ground import Ground, Standing
 from agentctl.engines.local.options import random_part
 from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address
@@ -40,7 +43,8 @@ def requeue(ground: Ground, request: RequeueRequest, answered: Answered) -> Requ
         NotFound: there is none, or not this one.
         UsageError: several, and none was named; edited arguments without `fresh`.
     """
-    chosen = _choose(ground, request.events, every=request.every)
+    instead = functools.partial(_instead, ground)
+    chosen = _choose(ground, request.events, instead, every=request.every)
     if not request.fresh:
         for event in chosen:
             _refuse_edited(event, ground.history)
@@ -64,7 +68,7 @@ def drop(ground: Ground, request: DropRequest, answered: Answered) -> Dropped:
     Raises:
         NotFound: it isn't set aside.
     """
-    _choose(ground, (request.event,), every=False)
+    _choose(ground, (request.event,), lambda _: None, every=False)
     of = ground.history.asides[request.event].of
     record = DropRecord(request.event, clean(request.reason), of, at=ground.now_us())
     answer = Dropped(str(Address(ground.agent, of, request.event)))
@@ -75,6 +79,8 @@ def drop(ground: Ground, request: DropRequest, answered: Answered) -> Dropped:
 
 
 def _take_out(ground: Ground, gone: frozenset[int]) -> None:
+    # Lines go only once the journal durably says so: else a power cut takes both.
+    ground.settle()
     rest = [event for event in _lying(ground) if event.number not in gone]
     ground.store.write_set_aside(set_aside.render(rest))
 
@@ -83,24 +89,46 @@ def _lying(ground: Ground) -> list[SetAsideEvent]:
     return set_aside.parse(ground.store.read_set_aside(), f"{ground.store.path}/set-aside")
 
 
-def _choose(ground: Ground, events: Sequence[int], *, every: bool) -> Sequence[SetAsideEvent]:
+def _choose(
+    ground: Ground,
+    events: Sequence[int],
+    instead: Callable[[int], str | None],
+    *,
+    every: bool,
+) -> Sequence[SetAsideEvent]:
     there = {one.number: one for one in _lying(ground) if one.number in ground.history.asides}
     agent = ground.agent
     if not there:
         what = ", ".join(f"{agent}#{number}" for number in events)
+        nothing = f"nothing of {agent} is; see: agentctl inspect set-aside {agent}"
         raise NotFound(
             f"{what} isn't set aside" if what else f"nothing of {agent} is set aside",
-            hint=f"nothing of {agent} is; see: agentctl inspect set-aside {agent}",
+            hint=next(filter(None, map(instead, events)), nothing),
         )
     known = ", ".join(f"{agent}#{number}" for number in there)
     for number in events:
         if number not in there:
-            raise NotFound(f"{agent}#{number} isn't set aside", hint=f"set aside are: {known}")
+            hint = instead(number) or f"set aside are: {known}"
+            raise NotFound(f"{agent}#{number} isn't set aside", hint=hint)
     if events:
         return [there[number] for number in dict.fromkeys(events)]
     if len(there) > 1 and not every:
         raise UsageError(f"several events are set aside: {known}", hint="name one, or give --all")
     return list(there.values())
+
+
+def _instead(ground: Ground, number: int) -> str | None:
+    """What runs an event again that isn't set aside, if anything does."""
+    found = find(ground.history, (), event=number, key=None)
+    if found is None or found.event is None:
+        return None
+    idle = found.open and ground.standing(found.event) is Standing.IDLE
+    stuck = idle and ground.whole(number).bug is not None
+    if not stuck and found.over != State.FAILED:
+        return None
+    which = Address(ground.agent, found.of, number)
+    state = "it is stuck" if stuck else "it failed"
+    return f"{state}; run it again with: agentctl invocation retry {which}"
 
 
 def _plan(
@@ -110,11 +138,14 @@ def _plan(
     bodies: list[bytes] = []
     numbers: list[int] = []
     now_us, fresh_number = ground.now_us(), ground.history.next_event
-    for event in chosen:
+    for lying in chosen:
+        event = lying
         aside = ground.history.asides[event.number]
         was = str(Address(ground.agent, event.of, event.number))
         if request.fresh:
-            bodies += _fresh(event, fresh_number, request.args, now_us)
+            event = _with_args(event, request.args)
+            ground.check_arguments(event.handler, event.args, event.kwargs or UNSET)
+            bodies += set_aside.fresh_bodies(event, fresh_number, random_part(), now_us)
             done.append(_as_fresh(ground.agent, event, fresh_number, aside))
             numbers.append(fresh_number)
             fresh_number += 1
@@ -125,10 +156,8 @@ def _plan(
     return done, bodies, numbers
 
 
-def _fresh(event: SetAsideEvent, number: int, args: str | None, now_us: int) -> list[bytes]:
-    if args is not None:
-        event = replace(event, args=Raw(args.encode()), kwargs=None)
-    return set_aside.fresh_bodies(event, number, random_part(), now_us)
+def _with_args(event: SetAsideEvent, args: str | None) -> SetAsideEvent:
+    return event if args is None else replace(event, args=Raw(args.encode()), kwargs=None)
 
 
 def _as_fresh(agent: str, event: SetAsideEvent, number: int, aside: AsideRecord) -> Requeued:

@@ -85,9 +85,10 @@ class EventRun:
         opened = self._ledger.drop(path)
         if opened is not None:
             self._stop(opened)
-            self._tell(opened.op)
+            self._making.tell(opened.op)
 
     def _stop(self, opened: OpenOp) -> None:
+        self._making.no_longer(opened)
         if opened.timer is not None:
             self.site.program.timers.cancel(opened.timer)
         if opened.running is not None:
@@ -148,7 +149,6 @@ class EventRun:
         ledger = self._ledger
         for path, record in self.history.deliveries:
             if isinstance(record, CancelRecord):
-                replay.undelivered -= 1
                 self._deliver_cancel(record)
                 continue
             opened = ledger.take(path)
@@ -163,7 +163,6 @@ class EventRun:
                 ledger.difference = Difference(path, called, error.message)
                 break
             replay.undelivered -= 1
-            self._tell(opened.op)  # a crash may have kept it from being told
             self._deliver(path, outcome, record.at)
         if ledger.difference is None:
             if self._finished:
@@ -235,6 +234,7 @@ class EventRun:
         for opened in ledger.take_unarmed():
             self._arm(opened)
         launch = ledger.take_launch()
+        self._making.expect(launch)
         if launch:
             site.when_durable(lambda: self._making.launch(launch), now=True)
         if not ledger.calls:
@@ -306,22 +306,17 @@ class EventRun:
 
     def _take_in(self, opened: OpenOp, made: Made) -> None:
         path, at_us = opened.op.path, self.site.program.now_us(self._loop.now_us)
+        self._making.no_longer(opened)
         self._begun_parked = False
         record = made.record(self._ledger.call_id(path), at_us)
         self.site.append(record, event=self.accepted)
         # Crash here: the result is on record; replay gives it without the call.
-        self._tell(opened.op)
+        self._making.tell(opened.op)
         if self.site.program.stopping:
             return
         self.site.progressed(self.number)
         self._deliver(path, made.outcome, at_us, raised=made.raised)
         self._settle()
-
-    def _tell(self, op: Op) -> None:
-        """Let an asked agent forget the answer, once it is durable here that it came (R16)."""
-        if isinstance(op, AskOp) and not op.query:
-            asking = (self._making.key_begins + op.path, self.nonce)
-            self.site.when_durable(lambda: self.site.program.tell(op.target.agent, [asking]))
 
     def cancel(self, record: CancelRecord) -> None:
         """Raise a cancellation that is on record in the handler where it waits (R20)."""

@@ -77,6 +77,11 @@ class Program(Protocol):
         """Let nothing go on: the program is dying of this."""
         ...
 
+    @property
+    def open_asks(self) -> dict[tuple[str, int, str], tuple[str, Asking]]:
+        """The questions that events wait for."""
+        ...
+
     def ask(self, question: Question) -> Coroutine[None, None, Made]:
         """Ask another agent, and wait for the answer."""
         ...

@@ -12,19 +12,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from agentctl import Agent, handler
 from agentctl.cli import redrawing
 from agentctl.cli.app import main
-from agentctl.engines.changes import Requeued, RequeueRequest
-from agentctl.engines.port import Ended, Recovered, Stopped
-from agentctl.engines.views import JournalLine, JournalView, SetAsideView
+from agentctl.engines.changes import (
+    Accepted,
+    Answer,
+    Change,
+    Dropped,
+    DropRequest,
+    Invoked,
+    Requeued,
+    RequeuedAll,
+)
+from agentctl.engines.local.accepting import Wanted
+from agentctl.engines.local.answers import wanted_of
+from agentctl.engines.port import Ended, Holder, InvokeRequest, Recovered, Stopped
+from agentctl.engines.views import HolderView, Inside, JournalLine, JournalView, SetAsideView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent
+from agentctl.sdk.agent import spec_of
 
 from .journals import LINES, write
 
@@ -42,6 +54,33 @@ REFUND = [
 ]
 
 
+T = TypeVar("T")
+
+
+@dataclass
+class FakeHolder:
+    """A program that holds the folder; implements `Holder`."""
+
+    invoked: Invoked
+    ended: Ended | Exception | None = None
+    requests: list[InvokeRequest] = field(default_factory=list)
+    waited: list[tuple[Address, float | None]] = field(default_factory=list)
+
+    def invoke(self, request: InvokeRequest) -> Invoked:
+        self.requests.append(request)
+        return self.invoked
+
+    def wait(self, event: Address, timeout_s: float | None) -> Ended:
+        self.waited.append((event, timeout_s))
+        if isinstance(self.ended, Exception):
+            raise self.ended
+        assert self.ended is not None
+        return self.ended
+
+    def look(self) -> Inside:
+        return Inside((), (), ())
+
+
 @dataclass
 class FakeDesk:
     """Implements `Desk` in memory."""
@@ -53,9 +92,12 @@ class FakeDesk:
     text: bytes = b""
     texts: list[bytes] = field(default_factory=list)
     kept: dict[Address, bytes] = field(default_factory=dict)
-    requests: list[RequeueRequest] = field(default_factory=list)
-    dropped: list[tuple[str, int, str]] = field(default_factory=list)
-    answers: list[Requeued] = field(default_factory=list)
+    requests: list[Change] = field(default_factory=list)
+    requeued: list[Requeued] = field(default_factory=list)
+    answer: Answer | Exception | None = None
+    waits: list[float] = field(default_factory=list)
+    holder_here: FakeHolder | None = None
+    left: list[InvokeRequest] = field(default_factory=list)
 
     def agents(self) -> Sequence[str]:
         return sorted({*self.journals, *self.audits, *self.asides})
@@ -80,14 +122,31 @@ class FakeDesk:
     def states(self, agent: str) -> Mapping[Address, bytes]:
         return {each: state for each, state in self.kept.items() if each.agent == agent}
 
-    def requeue(self, request: RequeueRequest) -> Sequence[Requeued]:
-        self.requests.append(request)
-        return self.answers
+    def holder(self, agent: str) -> HolderView | None:
+        return HolderView(1, "here", "agentctl run", "") if self.holder_here else None
 
-    def drop(self, agent: str, event: int, reason: str) -> None:
-        if not any(view.event.event == event for view in self.set_aside(agent)):
-            raise NotFound(f"{agent}#{event} isn't set aside", hint="nothing is")
-        self.dropped.append((agent, event, reason))
+    def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:
+        self.requests.append(change)
+        self.waits.append(wait_s)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer is not None:
+            return self.answer
+        if not isinstance(change, DropRequest):
+            return RequeuedAll(tuple(self.requeued))
+        if not any(view.event.event == change.event for view in self.set_aside(change.agent)):
+            raise NotFound(f"{change.agent}#{change.event} isn't set aside", hint="nothing is")
+        return Dropped(str(Address(change.agent, (), change.event)))
+
+    def invoke(
+        self, agent: str, alone: Callable[[], T], beside: Callable[[Holder], T], wait_s: float
+    ) -> T:
+        self.waits.append(wait_s)
+        return alone() if self.holder_here is None else beside(self.holder_here)
+
+    def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
+        self.left.append(request)
+        return Accepted(str(Address(request.agent, request.identity, len(self.left))))
 
 
 @dataclass
@@ -99,7 +158,9 @@ class FakeEngine:
     stuck: Sequence[Address] = ()
     error: Exception | None = None
     stopped: int = 0
-    requests: list[Any] = field(default_factory=list)
+    requests: list[InvokeRequest] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list)
+    read: bytes = b"null"
     listener: Any = None
     options: dict[str, Any] = field(default_factory=dict)
     during: Callable[[], None] = lambda: None
@@ -116,10 +177,18 @@ class FakeEngine:
     def recovered(self) -> Sequence[Recovered]:
         return self.found
 
-    async def submit(self, request: Any) -> Address:
+    async def submit(self, request: InvokeRequest) -> Address:
+        self.wanted.append(wanted_of(spec_of(Bot), request))
         self.requests.append(request)
         self.during()
         return Address(request.agent, request.identity, len(self.requests))
+
+    async def query(self, request: InvokeRequest) -> bytes:
+        self.requests.append(request)
+        return self.read
+
+    async def others(self) -> None:
+        return
 
     async def ended(self, event: Address) -> Ended:
         if self.ends is None:
@@ -257,9 +326,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
     def end(code: int) -> None:
         raise Exit(code)
 
-    for module in ("run", "invoke"):
-        monkeypatch.setattr(f"agentctl.cli.commands.{module}.make_program", make)
-        monkeypatch.setattr(f"agentctl.cli.commands.{module}.load_agents", load)
+    for module in ("agentctl.cli.commands.run", "agentctl.ops.programs"):
+        monkeypatch.setattr(f"{module}.make_program", make)
+        monkeypatch.setattr(f"{module}.load_agents", load)
     monkeypatch.setattr("agentctl.cli.programs.end_now", end)
     root, log = logging.getLogger(), logging.getLogger("agentctl")
     handlers, levels = list(root.handlers), (root.level, log.level)

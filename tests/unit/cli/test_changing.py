@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentctl.engines.port import Requeued
+from agentctl.engines.changes import DropRequest, Requeued
 from agentctl.engines.views import SetAsideView
 from agentctl.names import Address
 
@@ -18,7 +18,7 @@ def aside(number: int) -> SetAsideView:
 
 
 def test_a_requeue_says_what_is_queued_again(command: Any, desk: Any) -> None:
-    desk.answers = [Requeued(Address("Bot", (), 1), None, ())]
+    desk.requeued = [Requeued("Bot#1", None, ())]
     ran = command("requeue", "set-aside", "Bot", "1")
     assert ran.out == "requeued Bot#1\n"
     assert desk.requests[0].events == (1,)
@@ -29,15 +29,15 @@ def test_a_requeue_says_what_is_queued_again(command: Any, desk: Any) -> None:
 
 
 def test_a_fresh_one_says_which_calls_may_happen_twice(command: Any, desk: Any) -> None:
-    desk.answers = [Requeued(Address("Bot", (), 5), Address("Bot", (), 1), ("Bot-1-1",))]
+    desk.requeued = [Requeued("Bot#5", "Bot#1", ("Bot-1-1",))]
     ran = command("requeue", "set-aside", "Bot", "Bot#1", "--fresh", "--args", "[8]")
     assert ran.out == "requeued Bot#5\n"
     assert "Bot-1-1" in ran.err
-    assert (desk.requests[0].fresh, desk.requests[0].args) == (True, b"[8]")
+    assert (desk.requests[0].fresh, desk.requests[0].args) == (True, "[8]")
 
 
 def test_a_dry_run_only_tells(command: Any, desk: Any) -> None:
-    desk.answers = [Requeued(Address("Bot", (), 1), None, ())]
+    desk.requeued = [Requeued("Bot#1", None, ())]
     assert command("requeue", "set-aside", "Bot", "--dry-run").out == "would requeue Bot#1\n"
     assert desk.requests[0].dry_run
 
@@ -84,7 +84,7 @@ def test_arguments_can_be_edited(command: Any, desk: Any, code: None, tmp_path: 
         env={"EDITOR": f"{sys.executable} {editor}"},
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert (desk.requests[0].events, desk.requests[0].args) == ((1,), b"[8]")
+    assert (desk.requests[0].events, desk.requests[0].args) == ((1,), "[8]")
 
 
 def test_a_drop_needs_a_reason_and_is_told(command: Any, desk: Any) -> None:
@@ -93,10 +93,12 @@ def test_a_drop_needs_a_reason_and_is_told(command: Any, desk: Any) -> None:
     empty = command("set-aside", "drop", "Bot", "1", "--reason", " ")
     assert empty.code == 2
     assert 'hint: say why: --reason "' in empty.err
-    assert desk.dropped == []
+    assert desk.requests == []
     ran = command("set-aside", "drop", "Bot", "1", "--reason", "a test")
     assert ran.out == "dropped Bot#1\n"
-    assert desk.dropped == [("Bot", 1, "a test")]
+    (dropped,) = desk.requests
+    assert dropped == DropRequest("Bot", dropped.id, 1, "a test")
+    assert dropped.id
     assert command("set-aside", "drop", "Bot", "9", "--reason", "x").code == 3
 
 

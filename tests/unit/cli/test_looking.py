@@ -314,3 +314,32 @@ def test_a_holder_is_shown_with_what_runs(command: Any, bot: Path) -> None:
     assert ran.out.split("\t")[1].endswith(" agentctl run")
     assert holder["command"] == "agentctl run"
     assert "no program" not in ran.err
+
+
+def test_what_a_person_changed_is_told_in_words(command: Any) -> None:
+    lines = [
+        HEADER,
+        *(b'{"event":%d,"handler":"request","args":[7],"at":%d}' % (n, AT) for n in (1, 2, 3)),
+        b'{"start":1,"at":%d}' % AT,
+        b'{"call":"1-1","fn":"ask","to":"Stock/eu","handler":"reserve","args":["lamp"],"at":1}',
+        b'{"cancel":1,"by":"ana","reason":"wrong order","at":%d}' % AT,
+        b'{"cancelled":1,"ran":true,"at":%d}' % AT,
+        b'{"cancelled":2,"by":"ana","at":%d}' % AT,
+        b'{"start":3,"at":%d}' % AT,
+        b'{"call":"3-1","fn":"Shop.pay","args":[7],"at":%d}' % AT,
+        b'{"error":"3-1","type":"builtins.OSError","text":"no route","at":%d}' % AT,
+        b'{"failed":3,"type":"builtins.OSError","text":"no route","calls":["3-1"],"at":%d}' % AT,
+        b'{"retry":3,"by":"ana","undo":["3-1"],"at":%d}' % AT,
+        b'{"answered":"0f","do":"retry","value":{"event":"Bot#3"},"at":%d}' % AT,
+        b'{"deleted":["eu","a"],"by":"ana","at":%d}' % AT,
+    ]
+    write(command.folder, lines)
+    ran = command("inspect", "journal", "Bot")
+    told = [line.split("\t")[3:] for line in ran.out.splitlines()]
+    assert ["call", 'Bot-1-1 ask Stock/eu.reserve ["lamp"]'] in told
+    assert ["cancel", "by ana: wrong order"] in told
+    assert ["cancelled", "its clean-up is done"] in told
+    assert ["cancelled", "by ana"] in told
+    assert ["retry", "by ana; made again: 3-1"] in told
+    assert ["answered", 'retry: {"event":"Bot#3"}'] in told
+    assert ["deleted", "eu/a by ana"] in told

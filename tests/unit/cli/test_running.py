@@ -37,7 +37,7 @@ def test_the_result_stands_alone_on_stdout(command: Any, engine: Any) -> None:
     ran = command("invoke", "Bot", "request", "7")
     assert (ran.code, ran.out) == (0, '"r7"\n')
     assert ran.err == "the user's module prints\n"
-    assert engine.requests[0].args == [7]
+    assert engine.wanted[0].args == b"[7]"
     assert engine.stopped
 
 
@@ -69,7 +69,9 @@ def test_arguments_are_read_by_the_annotations(
 ) -> None:
     engine.ends = ends("completed")
     assert command("invoke", "Bot", *words).code == 0
-    assert (engine.requests[0].args, engine.requests[0].kwargs) == (args, kwargs)
+    (wanted,) = engine.wanted
+    named = None if wanted.kwargs is None else json.loads(wanted.kwargs)
+    assert (json.loads(wanted.args), named) == (args, kwargs)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,38 @@
-"""R23: a rewrite keeps exactly what is needed: open events, states, keyed outcomes, `aside`s."""
+"""What a rewritten journal takes along of what is over, how long, and that numbers go on."""
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from agentctl.core.audit_trail import AuditTrail
-from agentctl.core.compaction import RETENTION_US, compacted
-from agentctl.core.history import JournalHistory
+from agentctl.core.compaction import KEEP_ALL, Keeping, compacted
+from agentctl.core.history import ANSWERS_KEPT_US, JournalHistory
 from agentctl.core.lifecycle import Phase
-from agentctl.records import Header, decode, kind_of
+from agentctl.records import decode, kind_of
 
 NOW_US = 1_000_000_000_000_000
+DAY_US = 86_400_000_000
 
 
-def rewritten(history, now_us=NOW_US):
-    header = Header(1, "Bot", "ab", history.next_event, open=len(history.open), at=now_us)
-    return compacted(history, header)
+def rewritten(history, now_us=NOW_US, keeping=KEEP_ALL):
+    header = msgspec.structs.replace(
+        history.header, next=history.next_event, open=len(history.open), at=now_us
+    )
+    return compacted(history, header, keeping)
+
+
+def keeping(number):
+    """The header of an agent that keeps so many ended events."""
+    return f'{{"journal":1,"agent":"Bot","id":"ab","next":1,"keep":{number}}}'
+
+
+NOTHING = keeping(0)
+
+
+def numbers(bodies, kind="event"):
+    """The events that are there, in their order."""
+    return [getattr(decode(body), kind) for body in bodies if kind_of(body) == kind]
 
 
 def read(bodies, trail=None):
@@ -37,15 +56,96 @@ OPEN = [
 ]
 
 
-def test_k11_ended_events_go_and_numbers_go_on(fold):
-    ended = [line for n in range(1, 1001) for line in (*event(n), f'{{"done":{n}}}')]
-    bodies = rewritten(fold(*ended))
+def many(count):
+    return [line for n in range(1, count + 1) for line in (*event(n), f'{{"done":{n}}}')]
+
+
+def test_k11_with_keep_0_ended_events_go_and_numbers_go_on(fold):
+    bodies = rewritten(fold(*many(1000), header=NOTHING))
     assert len(bodies) == 1
     assert read(bodies).next_event == 1001
 
 
+def test_k11_the_last_hundred_that_ended_stay_byte_for_byte_and_numbers_go_on(fold):
+    ended = many(1000)
+    bodies = rewritten(fold(*ended))
+    assert [body.decode() for body in bodies[1:]] == ended[-300:]
+    again = read(bodies)
+    assert (again.next_event, list(again.kept.events)) == (1001, list(range(901, 1001)))
+    assert rewritten(again)[1:] == bodies[1:]
+
+
+def test_the_last_ones_are_those_that_ended_last_in_the_order_of_their_ends(fold):
+    lines = (*event(1), *event(2), *event(3), '{"done":2}', '{"done":3}', '{"done":1}')
+    assert numbers(rewritten(fold(*lines, header=keeping(2)))) == [3, 1]
+
+
+FAILED = f'{{"failed":1,"type":"x.Y","at":{NOW_US}}}'
+
+
+@pytest.mark.parametrize(("days", "stays"), [(29, [1]), (30, []), (31, [])])
+def test_r17_a_failed_event_stays_for_its_time_beyond_the_last_ones(fold, days, stays):
+    history = fold(*event(1), FAILED, *event(2), '{"done":2}', header=NOTHING)
+    for_30_days = Keeping(keep_failed_us=30 * DAY_US)
+    assert numbers(rewritten(history, NOW_US + days * DAY_US, for_30_days)) == stays
+
+
+def test_r17_of_failed_ones_at_most_a_thousand_stay(fold):
+    lines = [line for n in range(1, 1003) for line in (*event(n), f'{{"failed":{n},"type":"x.Y"}}')]
+    assert numbers(rewritten(fold(*lines, header=NOTHING))) == list(range(3, 1003))
+
+
+ASKED = {"from": '"Boss-1-1"', "asker": '"cd"'}
+TOLD = '{"told":"Boss-1-1","event":1}'
+
+
+def test_r16_what_another_agent_asked_for_stays_until_it_has_the_answer(fold):
+    lines = [*event(1, **ASKED), '{"done":1}', *many(3)[3:]]
+    untold = rewritten(fold(*lines, header=NOTHING))
+    assert numbers(untold) == [1]
+    assert numbers(rewritten(read(untold), NOW_US * 2)) == [1], "however long"
+    assert len(rewritten(fold(*lines, TOLD, header=NOTHING))) == 1
+
+
+def test_r16_that_it_has_the_answer_is_known_after_a_rewrite_too(fold):
+    history = read(rewritten(fold(*event(1, **ASKED), '{"done":1}', header=NOTHING)))
+    told = TOLD.encode()
+    history.fold("told", decode(told), told)
+    assert len(rewritten(history)) == 1
+
+
+def test_an_answer_is_remembered_for_a_minute(fold):
+    answered = f'{{"answered":"x","do":"retry","value":{{}},"at":{NOW_US}}}'
+    history = fold(answered)
+    kept = rewritten(history, NOW_US + ANSWERS_KEPT_US - 1)
+    assert [body.decode() for body in kept[1:]] == [answered]
+    assert read(kept).answered["x"].do == "retry"
+    assert len(rewritten(history, NOW_US + ANSWERS_KEPT_US)) == 1
+
+
+def test_an_end_that_was_carried_over_brings_back_no_state_and_no_outcome(fold):
+    history = fold(
+        *event(1, of='["a"]', key='"k"'), '{"done":1,"state":{"n":1}}', '{"deleted":["a"]}'
+    )
+    again = read(rewritten(history))
+    assert (again.states, again.outcomes, list(again.kept.events)) == ({}, {}, [1])
+
+
+def test_a_cancelled_and_a_retried_event_read_the_same_after_a_rewrite(fold):
+    history = fold(
+        *event(1), '{"cancel":1,"by":"ana"}', '{"cancelled":1,"ran":true}',
+        *event(2), '{"call":"2-1","fn":"x"}', '{"error":"2-1","type":"x.Y"}',
+        '{"failed":2,"type":"x.Y","calls":["2-1"]}', '{"retry":2,"undo":["2-1"]}',
+    )  # fmt: skip
+    bodies = rewritten(history)
+    again = read(bodies)
+    assert again.kept.events[1].cancel.by == "ana"
+    assert (again.open[2].phase, again.open[2].deliveries) == (Phase.QUEUED, [])
+    assert rewritten(again)[1:] == bodies[1:]
+
+
 def test_the_records_of_an_open_event_stay_byte_for_byte(fold):
-    history = fold(*event(1), '{"done":1}', *event(2), '{"failed":2,"type":"x.Y"}', *OPEN)
+    history = fold(*event(1), '{"done":1}', *event(2), '{"cancelled":2}', *OPEN, header=NOTHING)
     bodies = rewritten(history)
     assert [body.decode() for body in bodies[1:]] == OPEN
     again = read(bodies)
@@ -60,6 +160,7 @@ def test_the_last_state_of_each_instance_stays(fold):
         *event(2, of='["a"]'), '{"done":2,"state":{"n":2}}',
         *event(3, of='["b"]'), '{"done":3,"state":{"n":3}}',
         *event(4, of='["b"]'), '{"done":4}',
+        header=NOTHING,
     )  # fmt: skip
     bodies = rewritten(history)
     assert [body.decode() for body in bodies[1:]] == [
@@ -73,11 +174,12 @@ def test_the_last_state_of_each_instance_stays(fold):
 
 
 def test_r17_the_outcome_of_a_keyed_event_stays_for_its_time_and_no_longer(fold):
-    history = fold(*event(1, key='"k"'), f'{{"done":1,"value":7,"at":{NOW_US}}}')
-    kept = rewritten(history, NOW_US + RETENTION_US - 1)
+    history = fold(*event(1, key='"k"'), f'{{"done":1,"value":7,"at":{NOW_US}}}', header=NOTHING)
+    week = Keeping(retention_us=7 * DAY_US)
+    kept = rewritten(history, NOW_US + 7 * DAY_US - 1, week)
     assert [kind_of(body) for body in kept] == ["journal", "outcome"]
     assert read(kept).outcomes[(), "k"].outcome == 1
-    assert len(rewritten(read(kept), NOW_US + RETENTION_US)) == 1
+    assert len(rewritten(read(kept), NOW_US + 7 * DAY_US, week)) == 1
 
 
 def test_what_lies_in_set_aside_keeps_what_set_aside_does_not_show(fold):
@@ -124,6 +226,7 @@ def test_a_bug_is_still_known_after_a_rewrite(fold):
 def test_r15_what_was_carried_over_is_not_audited_again(fold):
     trail = AuditTrail(None)
     history = fold(*event(1), '{"done":1}', *OPEN, trail=trail)
+    assert numbers(rewritten(history)) == [1, 3]
     assert len(trail.missing) == 4  # the header, two acceptances, one completion
     again = AuditTrail(None)
     read(rewritten(history), again)

@@ -84,7 +84,12 @@ def test_k10_events_side_by_side_with_tasks_and_sleeps_each_get_their_own_result
     twin = asyncio.run(life())
     twin.start(bind(Bot, api=api))
     assert sorted(api.made) == sorted(["r1", "r2", "n1", "n2", "ba", "bb", "bc", "m1", "m2"])
-    assert results(twin) == {2: "N1N2", 4: "M1M2"}  # the others had ended, and were dropped
+    assert results(twin) == {
+        1: ["R1", "R2"],
+        2: "N1N2",
+        3: ["BA", "BB", "BC"],
+        4: "M1M2",
+    }  # those that had ended are kept as they were, and ran no more
 
 
 def test_k8_a_handler_that_was_changed_is_stuck_alone_and_others_go_on(world, request_of):
@@ -151,7 +156,7 @@ def test_r3_an_event_whose_handler_is_gone_is_stuck_said_at_start_and_the_rest_s
     assert results(world) == {1: "N1N2"}
     # The old code back, it runs on.
     world.start(bind(Bot, api=api))
-    assert results(world) == {2: ["A1", "A2"]}
+    assert results(world) == {1: "N1N2", 2: ["A1", "A2"]}
 
 
 def test_r10_a_handler_that_is_gone_is_not_counted_against_the_event(world, request_of):
@@ -201,7 +206,7 @@ def test_r3_arguments_that_no_longer_fit_make_the_event_stuck_and_the_rest_start
     assert world.heard.ends == [("Bot#1", "completed", False)]
     assert any("Bot#2" in text for text in world.heard.warnings)
     world.start(bind(Bot, api=api))
-    assert results(world) == {2: ["A1", "A2"]}
+    assert results(world) == {1: "N1N2", 2: ["A1", "A2"]}
 
 
 def test_r3_a_recorded_result_that_no_longer_fits_is_a_divergence(world, request_of):
@@ -242,14 +247,15 @@ def test_a_caller_in_the_program_gets_the_divergence_itself(world, request_of):
     assert Divergence.exit_code == 6
 
 
-def test_k11_ten_thousand_ended_events_leave_a_small_journal_and_numbers_go_on(world, request_of):
-    class Tiny(Agent):
-        @handler
-        async def tick(self) -> None:
-            pass
+class Tiny(Agent):
+    api: Api
 
-    binding = bind(Tiny, settings=AgentSettings(audit=False))
+    @handler
+    async def tick(self) -> None:
+        await self.api.get("x")
 
+
+def ten_thousand(world, request_of, binding):
     async def life():
         async with world.program(binding) as host:
             for _ in range(100):
@@ -257,10 +263,45 @@ def test_k11_ten_thousand_ended_events_leave_a_small_journal_and_numbers_go_on(w
             await host.idle(0)
 
     asyncio.run(life())
-    assert len(world.journals["Tiny"]) > 500_000
+    assert len(world.journals["Tiny"]) > 1_000_000
+
+
+def test_k11_ten_thousand_ended_events_leave_the_last_hundred_and_numbers_go_on(world, request_of):
+    binding = bind(Tiny, api=Ledger(), settings=AgentSettings(audit=False))
+    ten_thousand(world, request_of, binding)
+    sizes = []
+    for _ in range(3):
+        world.start(binding)
+        sizes.append(len(world.journals["Tiny"]))
+    assert max(sizes) < 60_000
+    assert max(sizes) - min(sizes) < 200, "a start adds nothing"
+    kept = world.records("Tiny")
+    numbers = list(range(9_901, 10_001))
+    assert [one["event"] for one in kept if "event" in one] == numbers
+    assert [one["done"] for one in kept if "done" in one] == numbers
+    calls = [one for one in kept if "call" in one or "ok" in one]
+    assert len(calls) == 200, "each with its call and the result"
+    assert world.invoke(binding, "tick").event.event == 10_001
+
+
+def test_k11_with_keep_0_ten_thousand_ended_events_leave_nothing_and_numbers_go_on(
+    world, request_of
+):
+    binding = bind(Tiny, api=Ledger(), settings=AgentSettings(audit=False, keep=0))
+    ten_thousand(world, request_of, binding)
     world.start(binding)
     assert len(world.journals["Tiny"]) < 1000
+    assert world.kinds("Tiny") == ["journal", "stop"]
     assert world.invoke(binding, "tick").event.event == 10_001
+
+
+def test_r17_the_journal_of_an_agent_that_only_ends_events_stays_as_long_as_it_is(world):
+    binding = bind(Tiny, api=Ledger(), settings=AgentSettings(audit=False, keep=3))
+    sizes = []
+    for _ in range(12):
+        world.invoke(binding, "tick")
+        sizes.append(len(world.journals["Tiny"]))
+    assert max(sizes[4:]) - min(sizes[4:]) < 100, "numbers have more digits, no more"
 
 
 def test_r8_an_end_that_nobody_waited_for_goes_to_the_audit_log(world, request_of):

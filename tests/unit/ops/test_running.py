@@ -25,6 +25,9 @@ class Program:
         self.end: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
         self.trouble: asyncio.Future[AgentctlError] = asyncio.get_running_loop().create_future()
         self.rest: asyncio.Future[Sequence[Address]] = asyncio.get_running_loop().create_future()
+        self.joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.joined.set_result(None)
+        self.order: list[str] = []
         self.stops = 0
 
     async def submit(self, request: InvokeRequest) -> Address:
@@ -36,10 +39,15 @@ class Program:
     async def idle(self, within_s: float = 0.0) -> Sequence[Address]:
         return await self.rest
 
+    async def others(self) -> None:
+        self.order.append("others")
+        await self.joined
+
     async def broken(self) -> AgentctlError:
-        return await self.trouble
+        return await asyncio.shield(self.trouble)
 
     async def stop(self) -> Stopped:
+        self.order.append("stop")
         self.stops += 1
         return Stopped(open=1, cut_off=2)
 
@@ -55,6 +63,36 @@ def test_the_end_is_the_answer_even_if_the_stop_comes_with_it() -> None:
     assert answer.how == "ended"
     assert answer.ended is not None
     assert stops == 1
+
+
+def test_it_is_answered_at_its_end_and_others_that_joined_are_waited_for() -> None:
+    async def main() -> list[str]:
+        program = Program()
+        program.end.set_result(Ended(EVENT, "request", "completed", result=b"7"))
+        program.joined = asyncio.get_running_loop().create_future()
+
+        def answered(_: Answer) -> None:
+            program.order.append("answered")
+            program.joined.get_loop().call_soon(program.joined.set_result, None)
+
+        await invoke(program, REQUEST, stop_asked=asyncio.Event(), answered=answered)
+        return program.order
+
+    assert asyncio.run(main()) == ["answered", "others", "stop"]
+
+
+def test_a_stop_does_not_wait_for_those_that_joined() -> None:
+    async def main() -> tuple[Answer, list[str]]:
+        program, asked = Program(), asyncio.Event()
+        program.end.set_result(Ended(EVENT, "request", "completed", result=b"7"))
+        program.joined = asyncio.get_running_loop().create_future()  # nobody ever lets it go
+        return await invoke(
+            program, REQUEST, stop_asked=asked, answered=lambda _: asked.set()
+        ), program.order
+
+    answer, order = asyncio.run(main())
+    assert answer.how == "ended"
+    assert order == ["others", "stop"]
 
 
 def test_without_an_end_the_time_decides() -> None:

@@ -68,8 +68,6 @@ class Bot(Agent):
         try:
             if what == "trigger":
                 await self.look.trigger()()
-            elif what == "ref":
-                await Bot.ref().look()
             elif what == "schedules":
                 _ = self.schedules
             elif what == "every":
@@ -236,7 +234,7 @@ def test_today_takes_a_zone_s_name_and_refuses_what_is_none(durable):
         assert isinstance(refused.value.__cause__, UsageError)
 
 
-@pytest.mark.parametrize("what", ["trigger", "ref", "schedules", "every", "step", "occurrence"])
+@pytest.mark.parametrize("what", ["trigger", "schedules", "every", "step", "occurrence"])
 def test_what_this_version_does_not_have_yet_says_so_where_it_is_used(durable, what):
     told = durable.run(Bot, "ask", what, api=Real())
     assert "isn't in this version" in told
