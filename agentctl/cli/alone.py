@@ -6,7 +6,6 @@ joined it have ended. Never returns: the process ends with the answer's exit cod
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -49,6 +48,8 @@ async def invoke_alone(
     Raises:
         Locked: another program runs the agent by now.
     """
+    import asyncio
+
     stop_asked = asyncio.Event()
     codes: list[int] = []
     signals.serve(program.begin_stop, stop_asked, program.grace)

@@ -135,8 +135,8 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "cancel": _who,
     "cancelled": _cancelled,
     "retry": _retry,
-    "deleted": lambda fields: " ".join((_json(fields["deleted"]), _who(fields))).rstrip(),
+    "deleted": lambda fields: f"{'/'.join(fields['deleted'])} {_who(fields)}".strip(),
     "told": lambda fields: f"{fields['told']} has the answer",
-    "answered": lambda fields: f"{fields['do']} {_json(fields['value'])}",
+    "answered": lambda fields: f"{fields['do']}: {_json(fields['value'])}",
     MARK: lambda fields: f"{fields[MARK]} bytes are durable",
 }

@@ -252,3 +252,4 @@ class SetAsideView(Struct, frozen=True):
     starts: int
     records: Sequence[bytes]
     under_way: Sequence[str] = ()
+    kwargs: bytes | None = None

@@ -6,16 +6,20 @@ Invariant: what these answer is durable. Never prints and never asks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from agentctl.engines.changes import Dropped, DropRequest, RequeuedAll, RequeueRequest
 from agentctl.engines.port import Desk
-from agentctl.errors import NotFound, UsageError
+from agentctl.errors import BadArguments, NotFound, NotRecordable, UsageError
 from agentctl.names import Address
 from agentctl.ops.asking import new_id
 from agentctl.ops.changes import DropDocument, RequeuedEvent, RequeueDocument
 from agentctl.project.model import Project
+
+if TYPE_CHECKING:
+    from agentctl.sdk.signature import CallSignature
 
 
 def event_number(text: str, agent: str) -> int:
@@ -67,6 +71,8 @@ def requeue(
 def check_arguments(desk: Desk, project: Project, request: RequeueRequest) -> None:
     """Refuse arguments that the events' handlers don't take; needs the user's code.
 
+    A program that runs the agent checks them by itself, with the code that it has.
+
     Raises:
         BadArguments: they don't fit.
         NotFound: a handler is gone.
@@ -75,11 +81,23 @@ def check_arguments(desk: Desk, project: Project, request: RequeueRequest) -> No
     from agentctl.engines.local.words import from_json, handler_signature
     from agentctl.project.loading import load_class
 
-    assert request.args is not None, "there is something to check"
     for view in desk.set_aside(request.agent):
         if not request.events or view.event.event in request.events:
-            cls = load_class(project, request.agent)
-            from_json(handler_signature(cls, view.handler), request.args)
+            signature = handler_signature(load_class(project, request.agent), view.handler)
+            if request.args is not None:
+                from_json(signature, request.args)
+            else:
+                _check_recorded(signature, view.args, view.kwargs)
+
+
+def _check_recorded(signature: CallSignature, args: bytes, kwargs: bytes | None) -> None:
+    try:
+        signature.bind(*signature.decode(args, kwargs))
+    except NotRecordable as error:
+        raise BadArguments(
+            f"{signature.title}: the arguments in set-aside don't fit: {error.message}",
+            hint=f"it is called as {signature.shown}; give it others",
+        ) from None
 
 
 def the_only_one(desk: Desk, request: RequeueRequest) -> tuple[int, bytes]:

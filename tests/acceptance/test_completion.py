@@ -68,7 +68,7 @@ def completions(script: Path, *words: str, folder: str = ".") -> list[str]:
         (("inspect", "journal", "--grep", ""), ()),
         (("nonsense", ""), ()),
     ],
-    ids=lambda words: " ".join(words),
+    ids=" ".join,
 )
 def test_bash_completes_commands_options_and_agents(
     script: Path, words: tuple[str, ...], some: tuple[str, ...]

@@ -150,7 +150,7 @@ class Reader:
         seen = block.language == "terminal-2"
         run, same = (self._run_seen, self._same_seen) if seen else (self._run, self._same)
         for command, shown in zip(transcript.commands, transcript.shown, strict=True):
-            printed = run(command)
+            printed = self.first.without_pid(run(command))
             assert same(shown, printed), (
                 f"{block}: $ {command}\n--- the page shows\n{shown}\n--- it prints\n{printed}"
             )
@@ -159,7 +159,7 @@ class Reader:
         return matches(settled(shown, self.folder), settled(printed, self.folder))
 
     def _same_seen(self, shown: str, printed: str) -> bool:
-        return self._same(as_seen(shown), as_seen(self.first.without_pid(printed)))
+        return self._same(as_seen(shown), as_seen(printed))
 
     def _run(self, command: str) -> str:
         ran = subprocess.run(

@@ -60,7 +60,7 @@ def parse(
         str, typer.Option("--lock-wait", metavar="DURATION", help="wait for another program (5s)")
     ] = "5s",
 ) -> Request:
-    """Put set-aside events back, so that the next start runs them.
+    """Put set-aside events back; they run in the program that is there, or at the next start.
 
     They keep their numbers and their recorded calls: what was paid isn't paid again. With --fresh
     each becomes a new event from the start. See agentctl help again.
@@ -96,23 +96,26 @@ def execute(asked: Request, output: Output) -> int:
         number, args = the_only_one(desk, request)
         edited = edit_json(request.args.encode() if request.args else args, output.environ).decode()
         request = structs.replace(request, events=(number,), args=edited)
-    if request.args is not None and request.fresh and place.project is not None:
+    alone = desk.holder(request.agent) is None
+    if request.fresh and place.project is not None and alone:
         with output.users_code():
             check_arguments(desk, place.project, request)
     document, twice = requeue(desk, request, asked.lock_wait_s)
     if output.options.json:
         output.document(documents.encode(document))
     else:
-        _tell(document, request, output)
+        _tell(document, request, output, alone=alone)
     for call in twice:
         output.note(f"finished before, may happen twice: {call}")
     return 0
 
 
-def _tell(document: RequeueDocument, request: RequeueRequest, output: Output) -> None:
+def _tell(
+    document: RequeueDocument, request: RequeueRequest, output: Output, *, alone: bool
+) -> None:
     for each in document.events:
         output.line(f"{'would requeue' if request.dry_run else 'requeued'} {each.event}")
         if each.was is not None:
             output.note(f"{each.event} takes the place of {each.was}, from the start")
-    if document.events and not request.dry_run:
+    if document.events and not request.dry_run and alone:
         output.note(f"runs with the next start: agentctl run {request.agent}")

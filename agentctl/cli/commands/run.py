@@ -138,7 +138,7 @@ def execute(request: Request, output: Output) -> int:
         at_most=_no_limit if watched is None else watched.at_most,
         output=output,
     )
-    run_program(work, output)
+    return run_program(work, output)
 
 
 def _watch(project: Project) -> int:

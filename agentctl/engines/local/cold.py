@@ -11,10 +11,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
-from agentctl.engines.local.ground import Standing, standing_on_record
+from agentctl.engines.local.ground import Standing, note_answers, standing_on_record
 from agentctl.engines.local.options import random_part
 from agentctl.errors import NotFound
 from agentctl.names import Identity, is_agent_name
@@ -46,6 +48,9 @@ class ColdGround:
         """What an open event's code is doing."""
         return standing_on_record(event)
 
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Nothing: no code is loaded; what doesn't fit is stuck at the next start."""
+
     def whole(self, number: int) -> EventHistory:
         """An event with all its records."""
         event = self.history.open.get(number) or self.history.kept.events.get(number)
@@ -65,6 +70,7 @@ class ColdGround:
             recovery.rewrite(self._opened, by)
             self._rewritten = True
         moving.commit(self.store, self.agent, records, self.history, audit=audit)
+        note_answers(self.history, records)
 
     def settle(self) -> None:
         """Nothing: a commit is durable."""

@@ -240,4 +240,5 @@ def _view(agent: str, event: SetAsideEvent, aside: AsideRecord | None) -> SetAsi
         event.starts if aside is None else aside.starts,
         event.lines,
         () if aside is None else calls_under_way(event, aside),
+        None if event.kwargs is None else bytes(event.kwargs),
     )

@@ -9,11 +9,13 @@ import enum
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
-from agentctl.core.history import JournalHistory
+from agentctl.core.history import JournalHistory, remember
 from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
-from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
 from agentctl.records import Record
 from agentctl.storage.port import Store
 
@@ -52,6 +54,15 @@ class Ground(Protocol):
         """What an open event's code is doing."""
         ...
 
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Refuse arguments that a handler doesn't take, where its code is loaded.
+
+        Raises:
+            NotFound: there is no such handler.
+            BadArguments: they don't fit.
+        """
+        ...
+
     def whole(self, number: int) -> EventHistory:
         """An event with all its records, read from the journal anew where need be."""
         ...
@@ -79,6 +90,13 @@ class Ground(Protocol):
     def forget(self, identity: Identity) -> None:
         """An instance is gone."""
         ...
+
+
+def note_answers(history: JournalHistory, records: Sequence[Record]) -> None:
+    """Remember what was answered; not before it is on record with the change itself."""
+    for record in records:
+        if isinstance(record, AnsweredRecord):
+            remember(history.answered, record)
 
 
 def standing_on_record(event: EventHistory) -> Standing:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Raw, UnsetType
+
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
 from agentctl.engines.local.agent import AgentRuntime
-from agentctl.engines.local.ground import Standing, standing_on_record
+from agentctl.engines.local.ground import Standing, note_answers, standing_on_record
+from agentctl.errors import Conflict, NotFound
 from agentctl.names import Identity
+from agentctl.nearest import nearest_hint
 from agentctl.record_moves import CancelledRecord, CancelRecord
 from agentctl.records import Record, encode
 from agentctl.storage.port import Store
@@ -37,11 +41,26 @@ class LiveGround:
             return Standing.RAN
         return Standing.IDLE if number in runtime.stuck else standing_on_record(event)
 
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Refuse arguments that a handler doesn't take."""
+        spec = self._runtime.spec
+        found = spec.handlers.get(handler)
+        if found is None:
+            raise NotFound(
+                f"{spec.name} has no handler {handler!r}",
+                hint=nearest_hint(handler, spec.handlers, "handlers"),
+            )
+        found.read(args, kwargs)
+
     def whole(self, number: int) -> EventHistory:
         """An event with all its records, read from the journal anew."""
         history = self._read()
         event = history.open.get(number) or history.kept.events.get(number)
-        assert event is not None, "what is on record is read back"
+        if event is None:
+            raise Conflict(
+                f"event {number} of {self.agent} can't be run again: nothing of it is on record",
+                hint="an agent with journal = false forgets its events; invoke it anew",
+            )
         return event
 
     def _read(self) -> JournalHistory:
@@ -53,6 +72,7 @@ class LiveGround:
         """Put records on record in one write, with their audit lines."""
         lines = moving.audit_of(self.agent, records, self.history)
         self._runtime.append_bodies([encode(record) for record in records], lines)
+        note_answers(self.history, records)
 
     def settle(self) -> None:
         """Make what is on record durable before this returns."""

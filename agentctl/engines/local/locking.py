@@ -10,10 +10,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import structs
+
 from agentctl.engines.local.binding import Binding
+from agentctl.engines.local.control import place_of
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.timers import Timers
-from agentctl.errors import Locked
+from agentctl.errors import DiskTrouble, Locked
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.storage.port import Holder, Store
@@ -66,14 +69,25 @@ class _Waiting:
 
     async def lock(self, store: Store) -> None:
         """Lock one folder, as soon as it is free."""
+        holder = _named(self._holder, store)
         give_up_s = self._clock.monotonic_s() + self._wait_s
         while (left_s := give_up_s - self._clock.monotonic_s()) > 0:
             try:
-                store.lock(self._holder, 0.0)
+                store.lock(holder, 0.0)
             except Locked:
                 over = asyncio.Event()
                 self._timers.arm(min(_POLL_S, left_s), over.set)
                 await over.wait()
             else:
                 return
-        store.lock(self._holder, 0.0, waited_s=self._wait_s)
+        store.lock(holder, 0.0, waited_s=self._wait_s)
+
+
+def _named(holder: Holder, store: Store) -> Holder:
+    """The note of a lock, which names the control socket where that doesn't lie in the folder."""
+    if store.path_on_disk is None:
+        return holder
+    try:
+        return structs.replace(holder, control=place_of(store.path_on_disk).named)
+    except DiskTrouble:
+        return holder  # whoever serves it says so

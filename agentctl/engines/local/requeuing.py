@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from agentctl.core import set_aside
 from agentctl.core.finding import find
@@ -138,11 +138,14 @@ def _plan(
     bodies: list[bytes] = []
     numbers: list[int] = []
     now_us, fresh_number = ground.now_us(), ground.history.next_event
-    for event in chosen:
+    for lying in chosen:
+        event = lying
         aside = ground.history.asides[event.number]
         was = str(Address(ground.agent, event.of, event.number))
         if request.fresh:
-            bodies += _fresh(event, fresh_number, request.args, now_us)
+            event = _with_args(event, request.args)
+            ground.check_arguments(event.handler, event.args, event.kwargs or UNSET)
+            bodies += set_aside.fresh_bodies(event, fresh_number, random_part(), now_us)
             done.append(_as_fresh(ground.agent, event, fresh_number, aside))
             numbers.append(fresh_number)
             fresh_number += 1
@@ -153,10 +156,8 @@ def _plan(
     return done, bodies, numbers
 
 
-def _fresh(event: SetAsideEvent, number: int, args: str | None, now_us: int) -> list[bytes]:
-    if args is not None:
-        event = replace(event, args=Raw(args.encode()), kwargs=None)
-    return set_aside.fresh_bodies(event, number, random_part(), now_us)
+def _with_args(event: SetAsideEvent, args: str | None) -> SetAsideEvent:
+    return event if args is None else replace(event, args=Raw(args.encode()), kwargs=None)
 
 
 def _as_fresh(agent: str, event: SetAsideEvent, number: int, aside: AsideRecord) -> Requeued:

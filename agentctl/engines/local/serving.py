@@ -23,7 +23,7 @@ from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.wire import Nothing, Rest, Told, WaitRequest
 from agentctl.engines.port import InvokeRequest, Warned
 from agentctl.engines.views import Inside
-from agentctl.errors import UsageError
+from agentctl.errors import DiskTrouble, UsageError
 from agentctl.storage.port import Store
 
 T = TypeVar("T")
@@ -60,8 +60,14 @@ class Serving:
             if store.path_on_disk is None:
                 continue
             server = ControlServer(store.path_on_disk, self._methods(name))
-            self._servers.append(server)
-            await server.start()
+            try:
+                await server.start()
+            except DiskTrouble as trouble:
+                # Some file systems have no sockets; the agent runs all the same.
+                text = f"{name}: commands can't reach this program: {trouble.message}"
+                self._program.listener.warned(text)
+            else:
+                self._servers.append(server)
 
     def open(self) -> None:
         """Answer from now on: the start has recovered what was unfinished."""

@@ -32,7 +32,7 @@ from agentctl.engines.changes import (
 from agentctl.engines.local.accepting import Wanted
 from agentctl.engines.local.answers import wanted_of
 from agentctl.engines.port import Ended, Holder, InvokeRequest, Recovered, Stopped
-from agentctl.engines.views import Inside, JournalLine, JournalView, SetAsideView
+from agentctl.engines.views import HolderView, Inside, JournalLine, JournalView, SetAsideView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent
@@ -121,6 +121,9 @@ class FakeDesk:
 
     def states(self, agent: str) -> Mapping[Address, bytes]:
         return {each: state for each, state in self.kept.items() if each.agent == agent}
+
+    def holder(self, agent: str) -> HolderView | None:
+        return HolderView(1, "here", "agentctl run", "") if self.holder_here else None
 
     def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:
         self.requests.append(change)
