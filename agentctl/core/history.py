@@ -204,6 +204,11 @@ class JournalHistory:
         if accepted.key is not None:
             self.outcomes[accepted.of, accepted.key] = outcome_of(accepted, end)
 
+    def forget_outcomes(self, before_us: int) -> None:
+        """Forget how keyed events ended that ended before then; they stand in that order."""
+        while self.outcomes and (oldest := next(iter(self.outcomes.values()))).at < before_us:
+            del self.outcomes[oldest.of, oldest.key]
+
     def _state(self, record: StateRecord, _body: bytes) -> None:
         self.states[record.of] = record
 

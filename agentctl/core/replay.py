@@ -79,9 +79,9 @@ class Replay:
 
 
 def _same(recorded: CallRecord, asked: CallRecord, *, by_name: bool) -> bool:
-    if (recorded.fn, recorded.until) != (asked.fn, asked.until):
+    if recorded.fn != asked.fn or recorded.until != asked.until:
         return False
-    if (recorded.to, recorded.handler) != (asked.to, asked.handler):
+    if recorded.to != asked.to or recorded.handler != asked.handler:
         return False
     if by_name:
         return True

@@ -44,9 +44,10 @@ class _Open:
     Attributes:
         calls: the records of its calls, by path.
         over: the paths of those that have an outcome.
+        waits: what it waits for, once asked, until its next record.
     """
 
-    __slots__ = ("calls", "due_us", "of", "over", "phase", "records")
+    __slots__ = ("calls", "due_us", "of", "over", "phase", "records", "waits")
 
     def __init__(self, due_us: int | None, of: Identity) -> None:
         self.phase = Phase.QUEUED
@@ -55,12 +56,16 @@ class _Open:
         self.records = 1
         self.calls: dict[bytes, bytes] = {}
         self.over: set[bytes] = set()
+        self.waits: Pending | None = None
 
     def pending(self) -> Pending:
         """What it waits for, if it is parked."""
         if self.phase is not Phase.PARKED:
             return _NOTHING
-        return pending_of(_call(b) for path, b in self.calls.items() if path not in self.over)
+        if self.waits is None:
+            asked = (_call(b) for path, b in self.calls.items() if path not in self.over)
+            self.waits = pending_of(asked)
+        return self.waits
 
 
 _NOTHING: Final = Pending()
@@ -116,6 +121,7 @@ class Tally:
         self.records += 1
         event.records += 1
         event.phase = following
+        event.waits = None
         if path is not None:
             if kind == b"call":
                 event.calls[path] = body

@@ -116,6 +116,7 @@ def start_up_rows(where: Path, runs: int) -> list[Row]:
 
 def page(rows: list[Row]) -> str:
     machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
+    load = os.getloadavg()[1]
     lines = [
         "# Benchmarks",
         "",
@@ -123,7 +124,8 @@ def page(rows: list[Row]) -> str:
         f"Python {platform.python_version()}, agentctl {__version__}. Medians; the bare rate was "
         "measured in turn with the rates that are compared with it. On a machine that others use, "
         "too, one run differs from the next by up to a third: a figure near its bound may fall on "
-        "either side.",
+        f"either side. While this was measured, {load:.1f} processes wanted to run, those of the "
+        "measurement among them: with more of them than cores, times are those of waiting, too.",
         "",
         "| what | figure | to reach | |",
         "|---|---|---|---|",

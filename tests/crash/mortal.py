@@ -151,12 +151,12 @@ class Life:
 
     def _bury(self, loop: asyncio.SelectorEventLoop) -> None:
         """Close what the dead left, under the eyes of the world."""
-        was_dead, self.disk.dead = self.disk.dead, True
+        self.disk.dead = True
         calls = sum(map(len, self.world.made.values()))
-        engine = self.host._engine if self.host is not None else None
+        engine = self.host._begun if self.host is not None else None
         for task in asyncio.all_tasks(loop):
             _close(task)
-        for agent in engine.agents.values() if was_dead and engine is not None else ():
+        for agent in engine.agents.values() if engine is not None else ():
             for run in agent.runs.values():
                 handler_loop = getattr(run, "_loop", None)
                 for task in list(handler_loop.tasks.values()) if handler_loop else ():

@@ -27,6 +27,7 @@ from agentctl.engines.local.endings import End
 from agentctl.engines.local.run import EventRun
 from agentctl.engines.local.timers import Timer
 from agentctl.names import Address, format_call_key
+from agentctl.record_moves import CancelRecord
 from agentctl.records import (
     FORMAT,
     EventRecord,
@@ -47,7 +48,7 @@ from .world import World, answer
 NONCE = "00112233aabbccdd"
 STEP_S = 2.0
 DELIVERIES = ("ok", "error", "fired")
-ENDS = ("done", "failed", "cancelled", "bug")
+ENDS = ("done", "failed", "bug", "cancelled")
 ESSENTIAL = (*DELIVERIES, "call", "dropped")
 
 
@@ -236,6 +237,8 @@ class Stage:
         self.program = StageProgram(self.clock)
         self.journal = list(journal) or [_accepted(handler, self.clock.now_us())]
         self.end: End | None = None
+        self._delivered = 0
+        self._cancel_at: int | None = None
         history = read(self.journal)
         self.latest_us = history.latest_us
         self.clock.set_wall(max(history.latest_us, self.clock.now_us()))
@@ -274,6 +277,16 @@ class Stage:
     def append_bodies(self, bodies: Sequence[bytes]) -> None:
         assert self.end is None, "a record came after the end"
         self.journal += bodies
+        self._delivered += sum(kind_of(body) in DELIVERIES for body in bodies)
+        if self._cancel_at is not None and self._delivered >= self._cancel_at:
+            self._cancel_at = None
+            self.program.queue.appendleft(self._cancel)
+
+    def _cancel(self) -> None:
+        if self.end is None:
+            record = CancelRecord(1, at=self.clock.now_us())
+            self.append(record)
+            self.run.cancel(record)
 
     def when_durable(self, callback: Callable[[], None], **_how: bool) -> None:
         self.program.soon(callback)
@@ -302,10 +315,17 @@ class Stage:
 
     # -- who answers when
 
-    def play(self, chance: random.Random) -> Played:
-        """Run to the end, everything in an order of chance."""
+    def play(self, chance: random.Random, *, cancel_at: int | None = None) -> Played:
+        """Run to the end, everything in an order of chance.
+
+        Args:
+            cancel_at: cancel it right after so many deliveries; 0: before the first.
+        """
+        self._cancel_at = cancel_at or None
         self.run.prepare()
         self.run.begin()
+        if cancel_at == 0:
+            self._cancel()
         self.program.work()
         while self.end is None and self._step(chance):
             self.program.work()

@@ -43,6 +43,7 @@ from agentctl.records import (
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
+from agentctl.times import to_us
 
 
 class AgentRuntime:
@@ -334,6 +335,10 @@ class AgentRuntime:
         end, asking = of_record(self.address(accepted), accepted.handler, record), asking_of(event)
         self._committer.when_durable(lambda: self._tell(number, asking, end))
         self.events.pump_soon()
+
+    def forget_old_outcomes(self) -> None:
+        """Forget the outcomes of keys that are kept no longer (R17)."""
+        self.history.forget_outcomes(self.program.now_us() - to_us(self.settings.retention))
 
     def forget(self, identity: Identity) -> None:
         """Drop the state of an instance that was deleted."""

@@ -111,8 +111,10 @@ class Answering:
         answered = runtime.history.answered.get(request.id) if request.id else None
         if answered is not None:
             told = msgspec.json.decode(answered.value, type=Accepted)
+            await self.durable(runtime)
             return self._take(runtime, Address.parse(told.event).event or 0, (told.joined, watch))
         wanted = wanted_of(runtime.spec, request)
+        runtime.forget_old_outcomes()
         same = find_same(runtime.name, runtime.history, wanted)
         if same is None and runtime.is_full:
             if request.if_full == "refuse":

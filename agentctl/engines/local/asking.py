@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct
 from agentctl.core.kept import Asking
 from agentctl.engines.local.answers import Asked, AskRequest
 from agentctl.engines.local.calls import Made, failed, result_codec
-from agentctl.errors import AgentctlError, NotRecordable
+from agentctl.errors import AgentctlError, Interrupted, NotRecordable
 from agentctl.names import format_instance
 from agentctl.records import EventRecord
 from agentctl.sdk.execution import AskOp, Failure, Result
@@ -89,7 +89,11 @@ class Askers:
         self._telling: set[asyncio.Task[None]] = set()
 
     async def ask(self, question: Question) -> Made:
-        """Ask, and wait for the answer; what is wrong with the question is an answer, too."""
+        """Ask, and wait for the answer; what is wrong with the question is an answer, too.
+
+        Raises:
+            asyncio.CancelledError: this program stops first; the next start asks again.
+        """
         request = question.request
         try:
             if self._runs(request.agent):
@@ -97,6 +101,8 @@ class Askers:
             else:
                 asked = await self._elsewhere.ask(request, question.op.cls)
             return _made(question.op, asked)
+        except Interrupted:
+            raise asyncio.CancelledError from None
         except AgentctlError as error:
             return failed(error)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import UNSET, Raw, Struct
 
@@ -55,7 +55,7 @@ class BoundMethod:
         self.slots = slots
 
 
-class CallName(NamedTuple):
+class CallName(Struct, frozen=True, gc=False):
     """Whose call it is, its key, its method (`Payments.refund`), and since when it is made."""
 
     agent: str
@@ -69,7 +69,7 @@ class CallRun(Struct, frozen=True):
 
     Attributes:
         take_turn: waits for a slot; a stop takes the call out of the queue.
-        entered: called when the code begins.
+        entered: called with it when the code begins.
     """
 
     op: CallOp
@@ -77,7 +77,7 @@ class CallRun(Struct, frozen=True):
     context: CallContext
     threads: Callable[[], ThreadPoolExecutor]
     take_turn: Callable[[Slots], Awaitable[None]]
-    entered: Callable[[], None]
+    entered: Callable[[CallRun], None]
 
 
 class Made(Struct, frozen=True):
@@ -105,7 +105,7 @@ class Made(Struct, frozen=True):
         return ErrorRecord(call, error.type, args, error.text, at=at_us)
 
 
-async def run_call(run: CallRun) -> Made:
+def run_call(run: CallRun) -> Coroutine[Any, Any, Made]:
     """Run the code; what it raises is an outcome too, unless it is the program's end.
 
     Raises:
@@ -113,8 +113,11 @@ async def run_call(run: CallRun) -> Made:
         BaseException: whatever ends the program: nothing is recorded (R7).
     """
     slots = run.method.slots
-    if slots is None:
-        return await _make(run)
+    # For every call: one coroutine less than one that chooses while it runs.
+    return _make(run) if slots is None else _make_in_turn(run, slots)
+
+
+async def _make_in_turn(run: CallRun, slots: Slots) -> Made:
     # Crash here: the call is on record and waits its turn; the next start makes it.
     await run.take_turn(slots)
     try:
@@ -146,7 +149,7 @@ async def _make(run: CallRun) -> Made:
 
 
 def _entered(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Awaitable[Any]:
-    run.entered()
+    run.entered(run)
     fn = run.method.fn
     if not run.method.blocks:
         return fn(*args, **kwargs)  # type: ignore[no-any-return]

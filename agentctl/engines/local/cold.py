@@ -16,7 +16,7 @@ from msgspec import Raw, UnsetType
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
-from agentctl.engines.local.ground import Standing, standing_on_record
+from agentctl.engines.local.ground import Standing, note_answers, standing_on_record
 from agentctl.engines.local.options import random_part
 from agentctl.errors import NotFound
 from agentctl.names import Identity, is_agent_name
@@ -70,6 +70,7 @@ class ColdGround:
             recovery.rewrite(self._opened, by)
             self._rewritten = True
         moving.commit(self.store, self.agent, records, self.history, audit=audit)
+        note_answers(self.history, records)
 
     def settle(self) -> None:
         """Nothing: a commit is durable."""

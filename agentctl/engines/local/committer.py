@@ -79,7 +79,7 @@ class Committer:
         if self._scheduled is not None or self._syncing:
             return
         if now and self._alone():
-            self._sync()
+            self._sync(alone=True)
         else:
             self._scheduled = self._loop.call_soon(self._guard, self._sync)
 
@@ -96,7 +96,7 @@ class Committer:
         self.abandon()  # what a thread is syncing comes first
         self._durable = max(self._durable, self._store.sync())
 
-    def _sync(self) -> None:
+    def _sync(self, *, alone: bool = False) -> None:
         self._scheduled = None
         if self._soon is not None:
             self._soon.cancel()
@@ -105,7 +105,7 @@ class Committer:
             return
         if self._durable >= self._written:
             self._synced(self._durable)
-        elif self._alone() or not self._store.threaded_sync:
+        elif alone or self._alone() or not self._store.threaded_sync:
             self._synced(self._store.sync())
         else:
             self._sync_in_thread()

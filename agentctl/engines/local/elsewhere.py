@@ -8,6 +8,7 @@ journals, and what blocks runs in a thread.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
@@ -21,7 +22,7 @@ from agentctl.engines.local.leaving import leave
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.outcomes import of_record
 from agentctl.engines.local.wire import Told
-from agentctl.errors import AgentctlError, Locked, NotFound
+from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Locked, NotFound
 from agentctl.names import Address
 from agentctl.record_moves import ToldRecord
 from agentctl.sdk.agent import spec_of
@@ -31,11 +32,12 @@ from agentctl.storage.port import Store
 from agentctl.times import SystemClock
 
 T = TypeVar("T")
+log = logging.getLogger("agentctl")
 
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
-_AGAIN: Final = frozenset({5, 70, 143})
-"""Exit codes that say that the other program is starting, ending or in trouble, not what is so."""
+_ANSWERS: Final = frozenset({1, 2, 3, 4})
+"""Exit codes of errors that are an answer; any other says that nobody can answer just now."""
 
 
 class Elsewhere:
@@ -44,6 +46,7 @@ class Elsewhere:
     def __init__(self, options: EngineOptions) -> None:
         self._options = options
         self._clock = options.clock or SystemClock()
+        self._troubled: set[Asking] = set()
 
     async def ask(self, request: AskRequest, cls: type) -> Asked:
         """Ask whoever runs the agent, and wait for the answer, however long.
@@ -59,10 +62,10 @@ class Elsewhere:
             except ControlGone:
                 pass
             except AgentctlError as error:
-                if error.exit_code not in _AGAIN:
+                if error.exit_code in _ANSWERS:
                     raise
             if (now := self._look(request.agent)) != seen or seen is None:
-                found = await self._in_thread(lambda: self._of_its_journal(request, cls))
+                found = await self._of_its_folder(request, cls)
                 if found is not None:
                     return found
                 seen = self._look(request.agent) if now is not None else None
@@ -72,6 +75,16 @@ class Elsewhere:
     async def _of_its_program(self, request: AskRequest) -> Asked:
         async with await AsyncControl.connect(self._folder(request.agent)) as control:
             return await control.call("ask", request, Asked)
+
+    async def _of_its_folder(self, request: AskRequest, cls: type) -> Asked | None:
+        try:
+            return await self._in_thread(lambda: self._of_its_journal(request, cls))
+        except (DiskTrouble, Damaged) as error:
+            # No answer: the question may be on record there, and will be answered.
+            if request.asking not in self._troubled:
+                self._troubled.add(request.asking)
+                log.warning("%s waits: %s; it is asked again", request.from_, error.message)
+            return None
 
     def _folder(self, agent: str) -> str:
         return agent_folder(self._options.root, agent)
@@ -135,7 +148,7 @@ class Elsewhere:
                 records = [ToldRecord(one[0], untold[one], at=now_us) for one in known]
                 if records:
                     ground.commit(records)
-        except (Locked, NotFound):
+        except (Locked, NotFound, DiskTrouble, Damaged):
             return  # it is remembered there until the next start here
 
 

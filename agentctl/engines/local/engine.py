@@ -136,7 +136,10 @@ class LocalEngine:
             agent.events.pump_soon()
 
     def _at_work(self) -> int:
-        return sum(agent.events.at_work for agent in self.agents.values())
+        number = 0
+        for agent in self.agents.values():
+            number += agent.events.at_work
+        return number
 
     def _can_begin(self) -> bool:
         return any(agent.events.can_begin for agent in self.agents.values())

@@ -12,10 +12,10 @@ from typing import Protocol
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
-from agentctl.core.history import JournalHistory
+from agentctl.core.history import JournalHistory, remember
 from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
-from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
 from agentctl.records import Record
 from agentctl.storage.port import Store
 
@@ -90,6 +90,13 @@ class Ground(Protocol):
     def forget(self, identity: Identity) -> None:
         """An instance is gone."""
         ...
+
+
+def note_answers(history: JournalHistory, records: Sequence[Record]) -> None:
+    """Remember what was answered; not before it is on record with the change itself."""
+    for record in records:
+        if isinstance(record, AnsweredRecord):
+            remember(history.answered, record)
 
 
 def standing_on_record(event: EventHistory) -> Standing:

@@ -10,8 +10,8 @@ from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.engines.local import moving, recovery
 from agentctl.engines.local.agent import AgentRuntime
-from agentctl.engines.local.ground import Standing, standing_on_record
-from agentctl.errors import NotFound
+from agentctl.engines.local.ground import Standing, note_answers, standing_on_record
+from agentctl.errors import Conflict, NotFound
 from agentctl.names import Identity
 from agentctl.nearest import nearest_hint
 from agentctl.record_moves import CancelledRecord, CancelRecord
@@ -56,7 +56,11 @@ class LiveGround:
         """An event with all its records, read from the journal anew."""
         history = self._read()
         event = history.open.get(number) or history.kept.events.get(number)
-        assert event is not None, "what is on record is read back"
+        if event is None:
+            raise Conflict(
+                f"event {number} of {self.agent} can't be run again: nothing of it is on record",
+                hint="an agent with journal = false forgets its events; invoke it anew",
+            )
         return event
 
     def _read(self) -> JournalHistory:
@@ -68,6 +72,7 @@ class LiveGround:
         """Put records on record in one write, with their audit lines."""
         lines = moving.audit_of(self.agent, records, self.history)
         self._runtime.append_bodies([encode(record) for record in records], lines)
+        note_answers(self.history, records)
 
     def settle(self) -> None:
         """Make what is on record durable before this returns."""
@@ -93,6 +98,7 @@ class LiveGround:
             event = read.open[number]
             event.bodies.clear()
             runtime.stuck.pop(number, None)
+            runtime.program.counted -= {(runtime.name, number)}  # a person's retry doesn't count
             self.history.reopen(event)
             runtime.queue(event)
 

@@ -15,6 +15,7 @@ from agentctl.engines.local.asking import Question
 from agentctl.engines.local.calls import CallName, CallRun, Made, failed, run_call, unknown_outcome
 from agentctl.engines.local.ledger import Ledger, OpenOp
 from agentctl.engines.local.site import Site
+from agentctl.engines.local.slots import Slots
 from agentctl.errors import Denied
 from agentctl.records import EventRecord
 from agentctl.sdk.context import CallContext
@@ -96,8 +97,8 @@ class Making:
             self._site.method(op),
             CallContext(key, self._accepted.nonce, 1, program.clock),
             program.threads,
-            lambda slots: program.take_turn(slots, self._site.name, self._accepted.event),
-            lambda: self._entered(key, op),
+            self._take_turn,
+            self._entered,
         )
         name = CallName(self._site.name, key, op.method.fn, program.now_us())
         opened.running = program.spawn(self._take(opened, lambda: run_call(run)), name)
@@ -106,8 +107,11 @@ class Making:
         made = failed(error)
         self._site.program.soon(lambda: self._ended(opened, made))
 
-    def _entered(self, key: str, op: CallOp) -> None:
-        self._site.program.listener.called(key, op.method.fn)
+    def _take_turn(self, slots: Slots) -> Awaitable[None]:
+        return self._site.program.take_turn(slots, self._site.name, self._accepted.event)
+
+    def _entered(self, run: CallRun) -> None:
+        self._site.program.listener.called(run.context.key, run.op.method.fn)
         self._site.entered(self._accepted.event)
 
     async def _take(self, opened: OpenOp, work: Callable[[], Awaitable[Made]]) -> None:

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Raw
 
 from agentctl.core.finding import Found, find
-from agentctl.core.history import remember
 from agentctl.core.retrying import made_again, plan_retry
 from agentctl.engines.changes import (
     ANSWERS,
@@ -96,9 +95,7 @@ def answered(ground: Ground, asked: tuple[str, str], answer: Any) -> Sequence[Re
     """
     request, do = asked
     value = Raw(msgspec.json.encode(answer))
-    record = AnsweredRecord(request, do, value, at=ground.now_us())
-    remember(ground.history.answered, record)
-    return (record,)
+    return (AnsweredRecord(request, do, value, at=ground.now_us()),)
 
 
 def _address(ground: Ground, found: Found) -> str:

@@ -278,8 +278,9 @@ class ProgramCore:
     def settled(self, agent: str, number: int) -> None:
         """An event ended, parked, or entered the code of a call."""
         self.moved.set()
-        self._recovering.discard((agent, number))
-        self.settle_soon()
+        if not self.recovered.is_set():
+            self._recovering.discard((agent, number))
+            self.settle_soon()
 
     def settle_soon(self) -> None:
         """See whether the start is done, once what is under way has had its chance."""

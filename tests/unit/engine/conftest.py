@@ -6,9 +6,11 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from agentctl.engines.local.desk import FilesDesk
 from agentctl.engines.port import InvokeRequest
 from agentctl.sdk.agent import spec_of
 from agentctl.storage.faulty import SimulatedDeath
@@ -106,6 +108,11 @@ class World(Durable):
                 return await host.ended(await host.submit(request))
 
         return asyncio.run(life())
+
+    @property
+    def desk(self):
+        """Who asks from outside while no program runs."""
+        return FilesDesk(Path("/memory"), self.clock, self.disk)
 
     # -- what is on the disk
 
