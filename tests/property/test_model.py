@@ -1,8 +1,9 @@
 """One agent against a simple model of it: whatever happens to its programs, the promises hold.
 
-The machine invokes events, kills the program, cuts the power, stops gracefully, plants a bug,
-mends it, requeues, drops; the model is a few dictionaries: what each event is to return, which
-calls were acknowledged, what the state is.
+The machine invokes events, some under keys, lets one agent ask the other, kills the program, cuts
+the power, stops gracefully, plants a bug, mends it, cancels, retries, requeues, drops, deletes; the
+model is a few dictionaries: what each event is to return, which calls were acknowledged, what was
+answered, what the state is.
 
 `HYPOTHESIS_PROFILE=nightly` runs 10 000 examples.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -19,12 +21,30 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from agentctl import Agent, AgentSettings, Capability, bind, call_key, handler, sleep
+from agentctl import (
+    Agent,
+    AgentError,
+    AgentSettings,
+    Cancelled,
+    Capability,
+    bind,
+    call_key,
+    handler,
+    sleep,
+)
 from agentctl.core.history import JournalHistory
+from agentctl.core.lifecycle import Phase
 from agentctl.core.set_aside import parse
-from agentctl.engines.changes import DropRequest, RequeueRequest
+from agentctl.engines.changes import (
+    CancelRequest,
+    DeleteRequest,
+    DropRequest,
+    RequeueRequest,
+    RetryRequest,
+)
 from agentctl.engines.local.desk import FilesDesk
 from agentctl.engines.port import InvokeRequest
+from agentctl.errors import Conflict, NotFound, SetAside
 from agentctl.storage.faulty import SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
 from agentctl.testing import Durable
@@ -70,6 +90,14 @@ BUGGY: set[int] = set()
 """Events whose handler has a bug just now."""
 
 
+REFUSED: set[int] = set()
+"""Events whose handler fails just now."""
+
+
+class Refused(AgentError):
+    """What such an event fails with."""
+
+
 class Bot(Agent):
     shop: Shop
     total: int = 0
@@ -96,6 +124,31 @@ class Bot(Agent):
             raise KeyError("a bug")
         return list(done)
 
+    @handler(exclusive=False)
+    async def fragile(self, event: int, calls: int) -> list[str]:
+        done = [await self.shop.pay(event, place) for place in range(calls)]
+        if event in REFUSED:
+            raise Refused(event)
+        return done
+
+
+class Front(Agent):
+    shop: Shop
+
+    @handler
+    async def ask(self, event: int, calls: int) -> list[str]:
+        await self.shop.pay(event, 100)
+        try:
+            answer = await Bot.ref().line(event, calls)
+        except Cancelled:
+            answer = ["cancelled"]
+        await self.shop.pay(event, 101)
+        return answer
+
+
+KEYS = ("a", "b")
+KINDS = ("line", "branches", "fragile")
+
 
 class Machine(RuleBasedStateMachine):
     """The program's life, in any order."""
@@ -111,7 +164,15 @@ class Machine(RuleBasedStateMachine):
         self.gone: set[int] = set()
         self.told = 0
         self.names = 0
+        self.ids = 0
+        self.keys: dict[str, int] = {}
+        self.cancelled: set[int] = set()
+        self.failed: set[int] = set()
+        self.counted_before: set[int] = set()
+        self.deleted = False
+        self.asked: dict[int, tuple[int, int]] = {}
         BUGGY.clear()
+        REFUSED.clear()
 
     @initialize()
     def begin(self) -> None:
@@ -121,38 +182,56 @@ class Machine(RuleBasedStateMachine):
 
     def run(self, requests: list[tuple[str, int]] = (), *, stop_early: bool = False) -> bool:
         """Start, accept, let all come to rest, stop; False if the program died."""
-        binding = bind(Bot, shop=self.world, settings=AgentSettings(audit=True))
 
         async def life() -> None:
-            async with self.durable.host(binding) as host:
+            async with self.durable.host(*self.bindings()) as host:
                 self.note_aside(host.recovered[0])
                 for kind, calls in requests:
-                    self.names += 1
-                    name = self.names
-                    self.planned = (name, kind, calls)
-                    request = InvokeRequest("Bot", (), kind, (name, calls))
-                    number = (await host.submit(request)).event
-                    assert number is not None
-                    assert number > self.told, "a number was used again"
-                    self.told = number
-                    self.expected[number] = [f"{name}.{place}" for place in range(calls)]
-                    self.kind[number] = kind
+                    await self.submit(host, kind, calls)
                 if not stop_early:
                     await host.idle(float("inf"))
 
+        return self.live(life)
+
+    def live(self, life: Callable[[], Awaitable[None]]) -> bool:
+        """One program; False if it died."""
         try:
             asyncio.run(asyncio.wait_for(life(), PATIENCE_S))
         except SimulatedDeath:
-            self.look()
             return False
-        self.look()
+        finally:
+            self.look()
         return True
+
+    def bindings(self) -> list:
+        settings = AgentSettings(audit=True)
+        return [bind(one, shop=self.world, settings=settings) for one in (Bot, Front)]
+
+    async def submit(self, host, kind: str, calls: int) -> int:
+        """Invoke one event, and take note of what it is to return."""
+        self.names += 1
+        name = self.names
+        if kind == "ask":
+            asked = (await host.submit(InvokeRequest("Front", (), kind, (name, calls)))).event
+            assert asked is not None
+            self.asked[asked] = (name, calls)
+            return asked
+        number = (await host.submit(InvokeRequest("Bot", (), kind, (name, calls)))).event
+        assert number is not None
+        assert number > self.told, "a number was used again"
+        self.told = number
+        self.expect(number, kind, name, calls)
+        return number
+
+    def expect(self, number: int, kind: str, name: int, calls: int) -> None:
+        self.expected[number] = [f"{name}.{place}" for place in range(calls)]
+        self.kind[number] = kind
 
     def note_aside(self, found) -> None:
         self.aside |= {address.event for address in found.set_aside}
 
-    def records(self) -> list[dict]:
-        lines = self.durable.journals["Bot"].decode().splitlines()
+    def records(self, agent: str = "Bot") -> list[dict]:
+        lines = self.durable.journals[agent].decode().splitlines()
         return [json.loads(line) for line in lines]
 
     def look(self) -> None:
@@ -164,6 +243,18 @@ class Machine(RuleBasedStateMachine):
                 assert record["value"] == self.expected.get(number, record["value"])
                 known = self.ended.setdefault(number, record["value"])
                 assert known == record["value"]
+                assert number not in self.cancelled, "cancelled, and completed"
+                self.failed.discard(number)
+                if record.get("state"):
+                    self.kind.setdefault(number, "line")
+            elif kind == "failed":
+                assert record["failed"] not in self.cancelled, "cancelled, and failed"
+                self.failed.add(record["failed"])
+            elif kind == "cancelled":
+                number = record["cancelled"]
+                assert number in self.cancelled or self.deleted, "nobody asked to cancel it"
+                assert number not in self.ended, "completed, and cancelled"
+                self.cancelled.add(number)
             elif kind == "aside":
                 self.aside.add(record["aside"])
 
@@ -171,32 +262,161 @@ class Machine(RuleBasedStateMachine):
 
     @rule(
         requests=st.lists(
-            st.tuples(st.sampled_from(["line", "branches"]), st.integers(0, 4)), max_size=3
+            st.tuples(st.sampled_from((*KINDS, "ask")), st.integers(0, 4)), max_size=3
         )
     )
     def invoke(self, requests) -> None:
         self.run(requests)
 
-    @rule(kind=st.sampled_from(["line", "branches"]), calls=st.integers(1, 3), at=st.integers(0, 2))
+    @rule(kind=st.sampled_from(KINDS), calls=st.integers(1, 3), at=st.integers(0, 2))
     def invoke_and_die_in_a_call(self, kind, calls, at) -> None:
         deadly = (self.names + 1, min(at, calls - 1))
         self.world.deadly.add(deadly)
         self.run([(kind, calls)])
         self.world.deadly.discard(deadly)
 
-    @rule(kind=st.sampled_from(["line", "branches"]), calls=st.integers(1, 3))
+    @rule(kind=st.sampled_from(KINDS), calls=st.integers(1, 3))
     def invoke_what_kills_at_every_start(self, kind, calls) -> None:
         self.world.deadly.add((self.names + 1, calls - 1))
         self.run([(kind, calls)])
 
-    @rule(kind=st.sampled_from(["line", "branches"]), calls=st.integers(1, 3))
+    @rule(kind=st.sampled_from(KINDS), calls=st.integers(1, 3))
     def invoke_what_has_a_bug(self, kind, calls) -> None:
         BUGGY.add(self.names + 1)
         self.run([(kind, calls)])
 
+    @rule(calls=st.integers(1, 3))
+    def invoke_what_fails(self, calls) -> None:
+        REFUSED.add(self.names + 1)
+        self.run([("fragile", calls)])
+
+    @rule(key=st.sampled_from(KEYS), times=st.integers(1, 3), at=st.sampled_from((None, 0, 1)))
+    def invoke_under_a_key(self, key, times, at) -> None:
+        """Each time it is one event, whatever died before; a cancelled key is free again."""
+        name, calls = -1 - KEYS.index(key), 2
+        if at is not None:
+            self.world.deadly.add((name, at))
+        known = self.keys.get(key)
+        if known is not None and known in self.cancelled | self.gone:
+            known = None
+
+        async def life() -> None:
+            async with self.durable.host(*self.bindings()) as host:
+                self.note_aside(host.recovered[0])
+                for _ in range(times):
+                    await self.invoke_once(host, key, (name, calls), known)
+                await host.idle(float("inf"))
+
+        self.live(life)
+        self.world.deadly.discard((name, at))
+
+    async def invoke_once(self, host, key: str, args: tuple[int, int], known: int | None) -> None:
+        request = InvokeRequest("Bot", (), "branches", args, key=key)
+        try:
+            number = (await host.submit(request)).event
+        except SetAside:
+            assert known in self.aside
+            return
+        joined = self.keys.get(key) if known is None else known
+        assert number == joined or (known is None and number > self.told)
+        self.told = max(self.told, number)
+        self.keys[key] = number
+        self.expect(number, "branches", *args)
+
+    @rule(calls=st.integers(1, 3), running=st.booleans(), by_key=st.booleans())
+    def cancel_while_it_sleeps(self, calls, running, by_key) -> None:
+        async def life() -> None:
+            async with self.durable.host(*self.bindings(), jumps=False) as host:
+                self.note_aside(host.recovered[0])
+                number = await self.submit(host, "branches", calls + 1)
+                await host.idle(0)
+                await self.cancel_in(host, self.named(number, by_key), running)
+                await host.idle(float("inf") if running else 0)
+
+        self.live(life)
+
+    async def cancel_in(self, host, named: dict, running: bool) -> None:
+        change = CancelRequest("Bot", self.new_id(), running=running, **named)
+        answer = await host.carry_out(change)
+        self.note_cancel(answer)
+        assert await host.carry_out(change) == answer or answer.answer != "cancelled"
+
+    def named(self, number: int, by_key: bool) -> dict:
+        keys = [key for key, one in self.keys.items() if one == number]
+        return {"key": keys[0]} if by_key and keys else {"event": number}
+
+    def note_cancel(self, answer) -> None:
+        number = None if answer.event is None else int(answer.event.partition("#")[2])
+        if answer.answer in ("cancelled", "already_cancelled"):
+            assert number not in self.ended, "it had ended"
+            assert answer.answer == "cancelled" or number in self.cancelled
+            self.cancelled.add(number)
+        elif answer.answer == "finished":
+            over = set(self.ended) | self.failed | self.aside | self.gone
+            assert number in over or number > self.told
+
+    def new_id(self) -> str:
+        self.ids += 1
+        return f"request {self.ids}"
+
+    @precondition(lambda self: self.history() and self.history().open)
+    @rule(place=st.integers(0, 5), by_key=st.booleans())
+    def cancel_without_a_program(self, place, by_key) -> None:
+        events = [one.number for one in self.history().open.values() if one.accepted.from_ is None]
+        if not events:
+            return
+        number = events[place % len(events)]
+        change = CancelRequest("Bot", self.new_id(), **self.named(number, by_key))
+        first, again = self.desk().carry_out(change), self.desk().carry_out(change)
+        assert first == again or first.answer == "already_cancelled"
+        assert first.answer in ("cancelled", "already_cancelled")
+        self.note_cancel(first)
+
+    @precondition(lambda self: self.history() and (self.failed or self.stuck()))
+    @rule(place=st.integers(0, 5), mended=st.booleans())
+    def retry(self, place, mended) -> None:
+        if mended:
+            self.mend()
+        numbers = sorted(self.failed | self.stuck())
+        number = numbers[place % len(numbers)]
+        change = RetryRequest("Bot", self.new_id(), event=number)
+        first = self.desk().carry_out(change)
+        assert first == self.desk().carry_out(change), "answered otherwise the second time"
+        assert number in self.history().open
+        self.failed.discard(number)
+
+    def stuck(self) -> set[int]:
+        history = self.history()
+        events = () if history is None else history.open.values()
+        return {one.number for one in events if one.phase is Phase.STUCK and not one.cancel}
+
+    @rule()
+    def delete_the_instance(self) -> None:
+        """What hadn't begun goes with it, and so does the state; what has begun is in the way."""
+        history = self.history()
+        if history is None:
+            return
+        idle = (Phase.QUEUED, Phase.STUCK)
+        begun = {one.number for one in history.open.values() if one.phase not in idle}
+        change = DeleteRequest("Bot", self.new_id())
+        try:
+            deleted = self.desk().carry_out(change)
+        except Conflict:
+            assert begun
+        except NotFound:
+            assert not history.open
+        else:
+            assert not begun
+            assert deleted == self.desk().carry_out(change)
+            self.cancelled |= {int(one.partition("#")[2]) for one in deleted.cancelled}
+            self.counted_before = set(self.ended)
+            self.keys.clear()
+            self.deleted = True
+
     @rule()
     def mend(self) -> None:
         BUGGY.clear()
+        REFUSED.clear()
         self.world.deadly.clear()
 
     @rule()
@@ -211,18 +431,11 @@ class Machine(RuleBasedStateMachine):
         requests=st.lists(st.tuples(st.just("branches"), st.integers(2, 4)), min_size=1, max_size=2)
     )
     def kill_while_it_sleeps(self, requests) -> None:
-        binding = bind(Bot, shop=self.world, settings=AgentSettings(audit=True))
-
         async def life():
-            async with self.durable.host(binding, jumps=False) as host:
+            async with self.durable.host(*self.bindings(), jumps=False) as host:
                 self.note_aside(host.recovered[0])
                 for kind, calls in requests:
-                    self.names += 1
-                    request = InvokeRequest("Bot", (), kind, (self.names, calls))
-                    number = (await host.submit(request)).event
-                    assert number > self.told
-                    self.told = number
-                    self.expected[number] = [f"{self.names}.{place}" for place in range(calls)]
+                    await self.submit(host, kind, calls)
                 await host.idle(0)
                 return self.durable.disk.after_kill()
 
@@ -254,14 +467,14 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def requeue(self) -> None:
         number = min(self.aside)
-        self.desk().carry_out(RequeueRequest("Bot", events=(number,)))
+        self.desk().carry_out(RequeueRequest("Bot", self.new_id(), (number,)))
         self.aside.discard(number)
 
     @precondition(lambda self: self.aside)
     @rule()
     def drop(self) -> None:
         number = min(self.aside)
-        self.desk().carry_out(DropRequest("Bot", "", number, "no use"))
+        self.desk().carry_out(DropRequest("Bot", self.new_id(), number, "no use"))
         self.aside.discard(number)
         self.gone.add(number)
 
@@ -273,6 +486,7 @@ class Machine(RuleBasedStateMachine):
         if history is None:
             return
         there = set(history.open) | set(self.ended) | set(history.asides) | self.gone
+        there |= self.cancelled | self.failed
         assert set(self.expected) <= there
         assert set(history.asides) == self.aside
         assert history.next_event > self.told
@@ -306,8 +520,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Mend everything: then all that wasn't dropped completes, each with its own result."""
-        BUGGY.clear()
-        self.world.deadly.clear()
+        self.mend()
         if not self.durable.journals:
             return
         for _ in range(3):
@@ -315,16 +528,25 @@ class Machine(RuleBasedStateMachine):
             if not self.aside:
                 break
             for number in sorted(self.aside):
-                self.desk().carry_out(RequeueRequest("Bot", events=(number,)))
+                self.desk().carry_out(RequeueRequest("Bot", self.new_id(), (number,)))
             self.aside.clear()
         assert self.aside == set()
+        over = self.gone | self.cancelled | self.failed
         for number, result in self.expected.items():
-            assert number in self.gone or self.ended.get(number) == result
+            assert number in over or self.ended.get(number) == result
         assert self.history().open == {}
+        self.each_asker_has_its_answer()
         self.the_state_is_the_sum_of_what_ended()
 
+    def each_asker_has_its_answer(self) -> None:
+        answers = {one["done"]: one["value"] for one in self.records("Front") if "done" in one}
+        for number, (name, calls) in self.asked.items():
+            answer = [f"{name}.{place}" for place in range(calls)]
+            assert answers[number] == answer or (self.deleted and answers[number] == ["cancelled"])
+
     def the_state_is_the_sum_of_what_ended(self) -> None:
-        total = sum(len(v) for n, v in self.ended.items() if self.kind.get(n) == "line")
+        since = {n: v for n, v in self.ended.items() if n not in self.counted_before}
+        total = sum(len(v) for n, v in since.items() if self.kind.get(n) == "line")
         states = [one["state"]["total"] for one in self.records() if "state" in one]
         assert (states[-1] if states else 0) >= total
 
