@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Mapping
 
 
 def new_id() -> str:
     """The id of one request, however often it is asked."""
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()  # as `secrets` does, which takes 3 ms to load
 
 
 def asker(environ: Mapping[str, str]) -> str:

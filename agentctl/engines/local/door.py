@@ -1,6 +1,7 @@
 """Door: the way into an agent's folder for who changes something, with or without a program.
 
-Under the lock where nobody holds it, else through whoever does; one request id all along.
+Under the lock where nobody holds it, else through whoever does; one request id all along. What
+only the lock's holder needs is loaded then: beside a program, `invoke` needs none of it.
 """
 
 from __future__ import annotations
@@ -8,23 +9,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
-from agentctl.engines.local import cold, operations
-from agentctl.engines.local.answers import wanted_of
 from agentctl.engines.local.control import Control, ControlGone, is_served, reach
-from agentctl.engines.local.leaving import leave
 from agentctl.engines.local.wire import Nothing, Rest, WaitRequest
 from agentctl.engines.port import Ended, Holder, InvokeRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import Interrupted, Locked
 from agentctl.names import Address
-from agentctl.sdk.agent import Agent, spec_of
 from agentctl.storage.files.disk import Disk
-from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.places import agent_folder
 from agentctl.times import Clock
+
+if TYPE_CHECKING:
+    from agentctl.engines.local import cold
+    from agentctl.sdk.agent import Agent
 
 T = TypeVar("T")
 
@@ -47,6 +47,8 @@ class Door:
             NotFound, Conflict, UsageError: as each change says; nothing was changed.
             Locked: a program holds the folder and doesn't answer.
         """
+        from agentctl.engines.local import cold, operations
+
         cold.check_there(self._root, change.agent, self._disk)
         returns: type[Answer] = ANSWERS[type(change)]
 
@@ -86,12 +88,20 @@ class Door:
             NotFound, BadArguments, KeyReused, SetAside: nothing was accepted.
             Locked: a program runs the agent.
         """
+        from agentctl.engines.local import operations
+        from agentctl.engines.local.answers import wanted_of
+        from agentctl.engines.local.leaving import leave
+        from agentctl.sdk.agent import spec_of
+
         wanted = wanted_of(spec_of(cls), request)
         with self._opened(request.agent) as ground:
             known = ground.history.answered.get(request.id) if request.id else None
             return operations.told(known, Accepted) if known else leave(ground, wanted)
 
     def _opened(self, agent: str) -> cold.Opening:
+        from agentctl.engines.local import cold
+        from agentctl.storage.files.folder import FilesStore
+
         store = FilesStore(self._root, agent, self._disk, clock=self._clock)
         return cold.opened(store, agent, clock=self._clock, wait_s=0.0)
 
