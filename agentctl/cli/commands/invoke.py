@@ -172,13 +172,15 @@ def _run(request: Request, project: Project, desk: Desk, output: Output) -> Outc
 def _be_the_program(request: Request, project: Project, output: Output) -> NoReturn:
     from agentctl.cli.alone import Telling, invoke_alone
     from agentctl.cli.programs import run_program
+    from agentctl.engines.local.answers import arguments_of
     from agentctl.engines.local.words import handler_signature, is_query
     from agentctl.ops.programs import load_agents, make_program
 
     asked = request.asked
     with output.users_code():
         agents = load_agents(project, [asked.agent])
-        handler_signature(agents[0].cls, asked.handler)  # before any folder is opened
+        # Before any folder is opened: what can't be accepted leaves nothing behind.
+        arguments_of(handler_signature(agents[0].cls, asked.handler), asked)
         teller = Teller(quietly=True)
         program = make_program(project, agents, teller, command="agentctl invoke", lock_wait_s=0.0)
     telling = Telling(
