@@ -359,9 +359,7 @@ CANCEL = {
         program(Keeper),
         events=2,
     ),
-    "stuck, live": of(
-        Keeper, program(Keeper, *STUCK, act=cancel(live, 1), buggy=(1,)), events=2
-    ),
+    "stuck, live": of(Keeper, program(Keeper, *STUCK, act=cancel(live, 1), buggy=(1,)), events=2),
     "stuck, without a program": apart(
         program(Keeper, *STUCK, buggy=(1,)), cancel(cold, 1), program(Keeper), events=2
     ),
