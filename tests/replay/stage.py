@@ -8,7 +8,6 @@ to die is to take a part of it and to begin anew (`restart`). It never sleeps an
 from __future__ import annotations
 
 import contextvars
-import heapq
 import itertools
 import random
 from collections import deque
@@ -25,7 +24,6 @@ from agentctl.core.lifecycle import Phase
 from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.endings import End
 from agentctl.engines.local.run import EventRun
-from agentctl.engines.local.timers import Timer
 from agentctl.names import Address, format_call_key
 from agentctl.record_moves import CancelRecord
 from agentctl.records import (
@@ -43,6 +41,7 @@ from agentctl.sdk.forbidden import guard_interpreter
 from agentctl.testing import FakeClock
 
 from .bot import Bot
+from .stage_timers import StageTimers
 from .world import World, answer
 
 NONCE = "00112233aabbccdd"
@@ -103,36 +102,6 @@ class CallTask:
         if not self.over:
             self.over = True
             self._ctx.run(self._coro.close)
-
-
-class StageTimers:
-    """Waits that end when the stage says so."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        self._clock = clock
-        self._heap: list[tuple[float, int, Timer]] = []
-        self._count = 0
-
-    def arm(self, wait_s: float, callback: Callable[[], None]) -> Timer:
-        timer = Timer(self._clock.monotonic_s() + wait_s, callback)
-        self._count += 1
-        heapq.heappush(self._heap, (timer.due_s, self._count, timer))
-        return timer
-
-    def cancel(self, timer: Timer) -> None:
-        timer.cancelled = True
-
-    @property
-    def next_due_s(self) -> float | None:
-        while self._heap and self._heap[0][2].cancelled:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
-
-    def take_due(self) -> list[Timer]:
-        due = []
-        while (at_s := self.next_due_s) is not None and at_s <= self._clock.monotonic_s():
-            due.append(heapq.heappop(self._heap)[2])
-        return due
 
 
 class StageProgram:

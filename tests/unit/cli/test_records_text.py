@@ -30,10 +30,10 @@ def told(line: str) -> str:
             '{"retry":1,"undo":["1-1","1-2"],"forget":["1-3"]}',
             "made again: 1-1, 1-2; forgotten: 1-3",
         ),
-        ('{"deleted":["a"],"by":"ana"}', '["a"] by ana'),
-        ('{"deleted":[]}', "[]"),
+        ('{"deleted":["a"],"by":"ana"}', "a by ana"),
+        ('{"deleted":["a","b"]}', "a/b"),
         ('{"told":"Boss-1-1","event":1}', "Boss-1-1 has the answer"),
-        ('{"answered":"x","do":"invoke","value":{"event":"Bot#1"}}', 'invoke {"event":"Bot#1"}'),
+        ('{"answered":"x","do":"invoke","value":{"event":"Bot#1"}}', 'invoke: {"event":"Bot#1"}'),
     ],
 )
 def test_what_a_record_says(line: str, said: str) -> None:

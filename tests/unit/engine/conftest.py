@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agentctl.engines.local.desk import FilesDesk
@@ -15,6 +16,8 @@ from agentctl.engines.port import InvokeRequest
 from agentctl.sdk.agent import spec_of
 from agentctl.storage.faulty import SimulatedDeath
 from agentctl.testing import Durable, FakeClock
+
+from .till import Bot, Scene
 
 
 class Heard:
@@ -150,6 +153,21 @@ def world():
 def request_of():
     """Make a request for an event."""
     return ask
+
+
+@pytest.fixture
+def asked(request_of):
+    """Make a request for an event of the till's agent."""
+
+    def make(how, *args, name="a", key="k"):
+        return msgspec.structs.replace(request_of(Bot, how, *args, identity=(name,)), key=key)
+
+    return make
+
+
+@pytest.fixture
+def scene(world, asked):
+    return Scene(world, asked)
 
 
 @pytest.fixture
