@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from agentctl.core.keys import path_of
@@ -194,11 +194,14 @@ class Tally:
             if number not in self._requeuing:
                 yield number, event
 
-    def words(self, *, held: bool, now_us: int) -> Counter[OpenWord]:
-        """How many open events stand where."""
+    def words(self, *, held: bool, now_us: int, unable: Collection[int] = ()) -> Counter[OpenWord]:
+        """How many open events stand where; the unable ones are stuck, whatever is on record."""
+        stuck = {b"%d" % number for number in unable}
         return Counter(
-            word_of(event.phase, event.due_us, event.pending(), held=held, now_us=now_us)
-            for _, event in self._open()
+            "stuck"
+            if number in stuck
+            else word_of(event.phase, event.due_us, event.pending(), held=held, now_us=now_us)
+            for number, event in self._open()
         )
 
     def times(self) -> Iterator[int]:

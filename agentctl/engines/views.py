@@ -160,11 +160,14 @@ class Inside(Struct, frozen=True):
 
     Attributes:
         executing: the events that hold a permit.
+        unable: events that are stuck since their handler is gone, or no longer takes their
+            arguments, each with the reason; no record says so, since new code may be able.
         warnings: the latest, each with its time in microseconds of the wall clock.
     """
 
     now_us: int
     executing: Sequence[int]
+    unable: Mapping[int, str]
     calls: Sequence[RunningCall]
     warnings: Sequence[tuple[int, str]]
 
@@ -189,6 +192,7 @@ class CountView(Struct, frozen=True):
         counts: open events by state.
         next_due_us: when the next of them goes on by itself.
         late_us: how long the one that is most overdue has been due; 0 if none is.
+        inside: what the program that holds the folder says of itself, if it answers.
         long: the open events with more than `MANY_RECORDS` records.
     """
 
@@ -201,6 +205,7 @@ class CountView(Struct, frozen=True):
     journal_bytes: int
     long: Sequence[Address] = ()
     damaged: tuple[int, str] | None = None
+    inside: Inside | None = None
 
 
 MANY_RECORDS: Final = 10_000

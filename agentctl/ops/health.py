@@ -37,10 +37,10 @@ def status_of(
     """
     counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
-    return StatusDocument(not wrong, tuple(_status(desk, one) for one in counted)), wrong
+    return StatusDocument(not wrong, tuple(_status(one) for one in counted)), wrong
 
 
-def _status(desk: Desk, count: CountView) -> AgentStatus:
+def _status(count: CountView) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -50,7 +50,7 @@ def _status(desk: Desk, count: CountView) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        (*_warnings(count), *_said(desk, count)),
+        (*_warnings(count), *_said(count)),
     )
 
 
@@ -65,10 +65,9 @@ def _warnings(count: CountView) -> Iterator[str]:
         yield f"{event} has more than {MANY_RECORDS} records: it is slow to start again"
 
 
-def _said(desk: Desk, count: CountView) -> Iterator[str]:
+def _said(count: CountView) -> Iterator[str]:
     """What the program itself warned of: a handler that blocks its turn, say."""
-    inside = None if count.holder is None else desk.inside(count.agent)
-    for at_us, text in () if inside is None else inside.warnings[-_SAID:]:
+    for at_us, text in () if count.inside is None else count.inside.warnings[-_SAID:]:
         yield f"{text} ({to_rfc3339(at_us)})"
 
 

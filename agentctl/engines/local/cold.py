@@ -48,6 +48,10 @@ class ColdGround:
         """What an open event's code is doing."""
         return standing_on_record(event)
 
+    def why_unable(self, number: int) -> str | None:
+        """None: no code is loaded."""
+        return None
+
     def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
         """Nothing: no code is loaded; what doesn't fit is stuck at the next start."""
 

@@ -75,7 +75,9 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
     with nothing_collected():
         read = read_journal(f"{folder}/journal", disk)
         tally, damaged = _tally(agent, read)
-        words = tally.words(held=holds is not None, now_us=now_us)
+        seen = None if holds is None else inside(folder, disk)
+        unable = () if seen is None else seen.unable
+        words = tally.words(held=holds is not None, now_us=now_us, unable=unable)
         times = list(tally.times())
     return CountView(
         agent,
@@ -87,6 +89,7 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         read.size,
         [Address(agent, of, number) for of, number in tally.longer_than(MANY_RECORDS)],
         damaged,
+        seen,
     )
 
 

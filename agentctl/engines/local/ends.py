@@ -27,6 +27,12 @@ class Ends:
         self._waiters = waiters
         self.stuck: dict[int, Ended] = {}
 
+    @property
+    def unable(self) -> dict[int, str]:
+        """The stuck events of which no record says so: they can't be run, and why (R3)."""
+        open_events = self._history.open
+        return {n: end.text for n, end in self.stuck.items() if open_events[n].bug is None}
+
     def address_of(self, number: int) -> Address:
         """The address of an event by its number, as far as its instance is still known."""
         event = self._history.open.get(number) or self._history.kept.events.get(number)

@@ -54,6 +54,10 @@ class Ground(Protocol):
         """What an open event's code is doing."""
         ...
 
+    def why_unable(self, number: int) -> str | None:
+        """Why an open event can't be run with the code that is loaded, if it can't."""
+        ...
+
     def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
         """Refuse arguments that a handler doesn't take, where its code is loaded.
 

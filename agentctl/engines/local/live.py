@@ -41,6 +41,10 @@ class LiveGround:
             return Standing.RAN
         return Standing.IDLE if number in runtime.stuck else standing_on_record(event)
 
+    def why_unable(self, number: int) -> str | None:
+        """Why an open event can't be run with the code that is loaded, if it can't."""
+        return self._runtime.ends.unable.get(number)
+
     def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
         """Refuse arguments that a handler doesn't take."""
         spec = self._runtime.spec

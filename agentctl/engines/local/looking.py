@@ -13,7 +13,7 @@ from pathlib import Path
 from agentctl.core.history import JournalHistory
 from agentctl.engines.changes import State
 from agentctl.engines.local import recovery, showing
-from agentctl.engines.local.counting import holder, nothing_collected
+from agentctl.engines.local.counting import holder, inside, nothing_collected
 from agentctl.engines.views import (
     AgentView,
     EventView,
@@ -50,7 +50,13 @@ class Looking:
         holds = holder(self._folder(agent), self._disk)
         with nothing_collected():
             history, read, damaged = self._fold(agent)
-            as_of = showing.AsOf(agent, held=holds is not None, now_us=self._clock.now_us())
+            seen = None if holds is None else inside(self._folder(agent), self._disk)
+            as_of = showing.AsOf(
+                agent,
+                held=holds is not None,
+                now_us=self._clock.now_us(),
+                unable={} if seen is None else seen.unable,
+            )
             open_events = [
                 as_of.open_event(history.open[number]) for number in sorted(history.open)
             ]

@@ -23,6 +23,7 @@ def look(agent: AgentRuntime, program: ProgramCore, warnings: Sequence[Warned]) 
     return Inside(
         program.now_us(),
         sorted(agent.events.executing),
+        agent.ends.unable,
         calls,
         [(one.at_us, one.text) for one in warnings],
     )

@@ -168,6 +168,11 @@ def _retryable(ground: Ground, found: Found, address: str) -> Any:
             f"{address} failed, and its calls are no longer kept",
             hint="invoke it again, as a new event; keep_failed says how long they are kept",
         )
+    if (why := ground.why_unable(found.number)) is not None:
+        raise Conflict(
+            f"{address} can't be run by this program: {why}",
+            hint="start the program anew with code that can: the event runs by itself then",
+        )
     event = ground.whole(found.number)
     standing = ground.standing(found.event) if found.open else Standing.IDLE
     if found.open and (event.bug is None or standing is not Standing.IDLE):

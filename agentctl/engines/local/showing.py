@@ -6,8 +6,8 @@ is; `core.states` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Raw, structs
@@ -38,14 +38,18 @@ class AsOf:
 
     Attributes:
         held: a program holds the agent's folder.
+        unable: the events that it says it can't run, each with the reason.
     """
 
     agent: str
     held: bool
     now_us: int
+    unable: Mapping[int, str] = field(default_factory=dict)
 
     def open_event(self, event: EventHistory) -> EventView:
         """Show an event that hasn't ended."""
+        if (why := self.unable.get(event.number)) is not None:
+            return self._event(event, State.STUCK, text=why)
         state = State(state_of(event, held=self.held, now_us=self.now_us))
         if state is State.STUCK and event.bug is not None:
             return self._event(event, state, text=event.bug.text, line=event.bug.line)
