@@ -38,9 +38,9 @@ class AskRequest(Struct, frozen=True, omit_defaults=True, rename={"from_": "from
     identity: Identity
     handler: str
     args: Raw
-    kwargs: Raw | UnsetType
     from_: str
     asker: str
+    kwargs: Raw | UnsetType = UNSET
     behind: tuple[str, ...] = ()
     query: bool = False
 

@@ -47,9 +47,9 @@ class Question(Struct, frozen=True):
             op.target.identity,
             op.target.name,
             Raw(op.args),
-            UNSET if op.kwargs is None else Raw(op.kwargs),
             self.key,
             accepted.nonce,
+            UNSET if op.kwargs is None else Raw(op.kwargs),
             behind=(*asking, *accepted.behind),
             query=op.query,
         )
