@@ -48,6 +48,7 @@ class InvokeRequest(Struct, frozen=True):
         text: in place of all three: a JSON list or object.
         key: the idempotency key (R17).
         if_full: what to do if too many events wait to begin (R22).
+        waits: who asks is going to wait for the end.
         id: made once by who asks, however often it asks.
     """
 
@@ -60,6 +61,7 @@ class InvokeRequest(Struct, frozen=True):
     text: str | None = None
     key: str | None = None
     if_full: Literal["wait", "refuse"] = "wait"
+    waits: bool = False
     id: str = ""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from agentctl.engines.port import Desk, Ended, Holder, InvokeRequest
 from agentctl.names import Address
@@ -61,7 +61,7 @@ def invoke(
     """
 
     def beside(holder: Holder) -> Outcome:
-        invoked = holder.invoke(request)
+        invoked = holder.invoke(structs.replace(request, waits=True))
         if isinstance(invoked.result, Raw):
             return Outcome("read", result=bytes(invoked.result), beside=True)
         event = _event(invoked.event)

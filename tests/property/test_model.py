@@ -331,7 +331,7 @@ class Machine(RuleBasedStateMachine):
                 number = await self.submit(host, "branches", calls + 1)
                 await host.idle(0)
                 await self.cancel_in(host, self.named(number, by_key), running)
-                await host.idle(float("inf") if running else 0)
+                await host.idle(0)
 
         self.live(life)
 

@@ -26,9 +26,9 @@ from agentctl.engines.local.outcomes import of_record
 from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.queue import EventQueue
 from agentctl.engines.local.run import EventRun
-from agentctl.engines.local.waiters import Waiters
+from agentctl.engines.local.waiters import Waiters, stopped
 from agentctl.engines.port import Ended
-from agentctl.errors import AgentctlError, Interrupted, Stuck
+from agentctl.errors import AgentctlError, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
 from agentctl.record_moves import AnsweredRecord, CancelledRecord
 from agentctl.records import (
@@ -361,13 +361,13 @@ class AgentRuntime:
             run.let_go()
         self.append(StopRecord(len(self.open), at=self.program.now_us()))
         self._committer.finish()
-        self.waiters.fail(
-            Interrupted(
-                f"{self.name}: the program stopped before the outcome was known",
-                hint="the event is on record and runs on with the next start",
-            )
-        )
+        self.fail_waiters(stopped(self.name))
         self.store.close()
+
+    def fail_waiters(self, error: BaseException) -> None:
+        """Tell whoever waits for an end, or for room, that none comes in this program."""
+        self.waiters.fail(error)
+        self.events.fail(error)
 
     def abandon(self) -> None:
         """Free the lock without another record: the disk failed, or the program is dying.

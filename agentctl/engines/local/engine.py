@@ -316,7 +316,7 @@ class LocalEngine:
                 "the program is ending", hint="its events run on at the next start"
             )
         for agent in self.agents.values():
-            agent.waiters.fail(told)
+            agent.fail_waiters(told)
         self.answering.fail(told)
         self.broken.set()
         if self.when_dead is not None:

@@ -50,6 +50,13 @@ class EventQueue:
         self._room.append(waiter)
         await waiter
 
+    def fail(self, error: BaseException) -> None:
+        """Tell everybody who waits for room that none comes in this program."""
+        room, self._room = self._room, []
+        for waiter in room:
+            if not waiter.done():
+                waiter.set_exception(error)
+
     def _make_room(self) -> None:
         room, self._room = self._room, []
         for waiter in room:

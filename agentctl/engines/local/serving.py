@@ -23,7 +23,7 @@ from agentctl.engines.local.program import ProgramCore
 from agentctl.engines.local.wire import Nothing, Rest, Told, WaitRequest
 from agentctl.engines.port import InvokeRequest, Warned
 from agentctl.engines.views import Inside
-from agentctl.errors import DiskTrouble, UsageError
+from agentctl.errors import DiskTrouble, Interrupted, UsageError
 from agentctl.storage.port import Store
 
 T = TypeVar("T")
@@ -75,8 +75,7 @@ class Serving:
 
     async def close(self) -> None:
         """Hang up; who asks again finds the next holder."""
-        for server in self._servers:
-            await server.close()
+        await asyncio.gather(*(server.close() for server in self._servers))
 
     def _methods(self, agent: str) -> dict[str, Callable[[Raw], Awaitable[object]]]:
         here: dict[str, tuple[Any, Callable[..., Awaitable[object]]]] = {
@@ -139,7 +138,7 @@ class Serving:
         runtime = self._answering.agent(request.agent)
         if request.handler in runtime.spec.queries:
             return Invoked(result=Raw(await self._answering.query(request)))
-        taken = await self._answering.accept(request, watch=False)
+        taken = await self._answering.accept(request, watch=request.waits)
         return Invoked(str(taken.event), taken.joined)
 
     async def _wait(self, agent: str, request: WaitRequest) -> Rest:
@@ -147,6 +146,8 @@ class Serving:
         return Rest.of(end.ended)
 
     async def _take_note(self, agent: str, told: Told) -> bool:
+        if self._program.stopping:
+            raise Interrupted("the program is stopping", hint="say it again when it runs again")
         for asking in told.askings:
             self._told(agent, asking)
         return True

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from agentctl.core.kept import Asking
 from agentctl.engines.local.endings import End
+from agentctl.errors import Interrupted
 
 Waiter: TypeAlias = asyncio.Future[End]
 
@@ -64,3 +65,11 @@ class Waiters:
     def _all(self) -> Iterator[Waiter]:
         for waiting in (*list(self._ends.values()), *list(self._answers.values())):
             yield from waiting
+
+
+def stopped(agent: str) -> Interrupted:
+    """What who waits is told when an agent's program stops."""
+    return Interrupted(
+        f"{agent}: the program stopped before the outcome was known",
+        hint="the event is on record and runs on with the next start",
+    )

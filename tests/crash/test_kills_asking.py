@@ -1,0 +1,112 @@
+"""Two real programs over real sockets, either killed at random moments: one answer each (G15)."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from killing import environment, words_of
+from reading_raw import Seen, audit_of
+
+PROGRAM = Path(__file__).with_name("ask_program.py")
+KILLS = int(os.environ.get("AGENTCTL_ASKING_KILLS", "30"))
+LONGEST_S = 0.25
+START_S = 30.0
+AGENTS = ("Front", "Desk")
+
+
+class Pair:
+    """The two programs; what is killed is started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, agent: str) -> None:
+        (self.folder / f"ready {agent}").unlink(missing_ok=True)
+        with (self.folder / "stderr").open("ab") as stderr:
+            self.running[agent] = subprocess.Popen(
+                [sys.executable, str(PROGRAM), str(self.folder), agent],
+                stderr=stderr,
+                env=environment(),
+            )
+
+    def until_ready(self, agent: str) -> None:
+        give_up_s = time.monotonic() + START_S
+        while not (self.folder / f"ready {agent}").exists() and time.monotonic() < give_up_s:
+            time.sleep(0.002)
+
+    def kill(self, agent: str) -> None:
+        program = self.running.pop(agent)
+        program.kill()
+        assert program.wait(10) == -signal.SIGKILL, self.stderr
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text()[-3000:]
+
+    def close(self) -> None:
+        for program in self.running.values():
+            program.kill()
+            program.wait(10)
+
+
+def records(folder: Path, agent: str) -> list[dict]:
+    return Seen((folder / f"agents/{agent}/journal").read_bytes()).records
+
+
+def audit(folder: Path, agent: str, verb: str) -> Counter[int]:
+    lines = audit_of((folder / f"agents/{agent}/audit.log").read_bytes())
+    return Counter(event for _, said, event in lines if said == verb)
+
+
+def check(folder: Path) -> int:
+    """Every question was answered once, by what was done once, and its asker has that answer."""
+    given, got = (
+        [tuple(one["value"]) for one in records(folder, agent) if "done" in one]
+        for agent in ("Desk", "Front")
+    )
+    assert sorted(given) == sorted(got), "what was answered isn't what the askers had"
+    assert len({order for order, _ in got}) == len(got), "an order was answered twice"
+    for agent in AGENTS:
+        accepted = audit(folder, agent, "accepted")
+        assert set(accepted.values()) == {1}
+        assert audit(folder, agent, "completed") == accepted, f"{agent} ended more or less"
+    keys: dict[str, str] = {}
+    for key, what in words_of(folder / "ledger"):
+        assert keys.setdefault(key, what) == what, f"{key} stands for two calls"
+    assert len(set(keys.values())) == len(keys), "one thing was done under two keys"
+    open_asks = {one["told"] for one in records(folder, "Desk") if "told" in one}
+    assert len(open_asks) <= len(got)
+    return len(got)
+
+
+@pytest.mark.timeout(300)
+def test_g15_two_programs_that_are_killed_at_random_answer_each_question_once(tmp_path):
+    chance = random.Random(15)
+    pair = Pair(tmp_path)
+    try:
+        for agent in AGENTS:
+            pair.start(agent)
+        for _ in range(KILLS):
+            agent = chance.choice(AGENTS)
+            if chance.random() < 0.7:
+                pair.until_ready(agent)
+            time.sleep(chance.uniform(0.0, LONGEST_S))
+            pair.kill(agent)
+            pair.start(agent)
+        (tmp_path / "enough").touch()
+        for agent in AGENTS:
+            assert pair.running[agent].wait(60) == 0, pair.stderr
+    finally:
+        pair.close()
+    assert check(tmp_path) >= KILLS // 3
