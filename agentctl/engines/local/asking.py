@@ -49,11 +49,7 @@ class Question(Struct, frozen=True):
             Raw(op.args),
             self.key,
             accepted.nonce,
-<<<<<<< HEAD
             kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
-=======
-            UNSET if op.kwargs is None else Raw(op.kwargs),
->>>>>>> wt-crash
             behind=(*asking, *accepted.behind),
             query=op.query,
         )
