@@ -66,6 +66,10 @@ class Elsewhere(Protocol):
         """Say that answers are on record here."""
         ...
 
+    async def close(self) -> None:
+        """Hang up."""
+        ...
+
 
 class Askers:
     """Asks for the events of one program.
@@ -121,6 +125,7 @@ class Askers:
         for task in self._telling:
             task.cancel()
         await asyncio.gather(*self._telling, return_exceptions=True)
+        await self._elsewhere.close()
 
 
 def _made(op: AskOp, asked: Asked) -> Made:

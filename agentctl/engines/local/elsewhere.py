@@ -47,6 +47,8 @@ class Elsewhere:
         self._options = options
         self._clock = options.clock or SystemClock()
         self._troubled: set[Asking] = set()
+        self._controls: dict[str, AsyncControl] = {}
+        self._connecting: dict[str, asyncio.Lock] = {}
 
     async def ask(self, request: AskRequest, cls: type) -> Asked:
         """Ask whoever runs the agent, and wait for the answer, however long.
@@ -73,8 +75,31 @@ class Elsewhere:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _of_its_program(self, request: AskRequest) -> Asked:
-        async with await AsyncControl.connect(self._folder(request.agent)) as control:
-            return await control.call("ask", request, Asked)
+        return await self._call(request.agent, "ask", request, Asked)
+
+    async def _call(self, agent: str, method: str, params: object, returns: type[T]) -> T:
+        """Ask the program that runs an agent, over the one connection to it."""
+        control = await self._connected(agent)
+        try:
+            return await control.call(method, params, returns)
+        except ControlGone:
+            if self._controls.get(agent) is control:
+                del self._controls[agent]
+            await control.close()
+            raise
+
+    async def _connected(self, agent: str) -> AsyncControl:
+        async with self._connecting.setdefault(agent, asyncio.Lock()):
+            if agent not in self._controls:
+                self._controls[agent] = await AsyncControl.connect(self._folder(agent))
+            return self._controls[agent]
+
+    async def close(self) -> None:
+        """Hang up."""
+        controls = list(self._controls.values())
+        self._controls.clear()
+        for control in controls:
+            await control.close()
 
     async def _of_its_folder(self, request: AskRequest, cls: type) -> Asked | None:
         try:
@@ -133,8 +158,7 @@ class Elsewhere:
     async def tell(self, agent: str, askings: Sequence[Asking]) -> None:
         """Say that answers are on record here; if nobody can be told, a later start says it."""
         try:
-            async with await AsyncControl.connect(self._folder(agent)) as control:
-                await control.call("told", Told(askings), bool)
+            await self._call(agent, "told", Told(askings), bool)
         except AgentctlError:
             if self._look(agent) is not None:
                 await self._in_thread(lambda: self._tell_journal(agent, askings))

@@ -108,6 +108,7 @@ class LocalEngine:
             if self.program.dead is None:
                 await self.stop()
             else:
+                await self._hang_up()
                 self._let_go()
             raise
 
@@ -262,6 +263,7 @@ class LocalEngine:
         """Stop gracefully (R12): let running calls end, as long as their grace lasts."""
         program = self.program
         if program.dead is not None:
+            await self._hang_up()
             return self._abandon(program.dead)
         if not program.stopping:
             program.stopping = True
@@ -271,12 +273,11 @@ class LocalEngine:
         graces = {name: shorter(one.grace, self._grace_at_most) for name, one in settings.items()}
         cut_off = await end_calls(program, graces)
         await asyncio.sleep(0)  # results that came in the last moment go on record
-        await self._serving.close()  # who asks now, asks the next holder
+        await self._hang_up()  # who asks now, asks the next holder
         for agent in self.agents.values():
             program.guard(agent.stop)
         if (dead := self.program.dead) is not None:
             return self._abandon(dead)
-        await program.askers.close()
         program.timers.close()
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
