@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from agentctl.engines.changes import Answer, Change
-from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
+from agentctl.engines.local.running.binding import Binding, make_binding
 from agentctl.engines.port import Ended, InvokeRequest, Listener, Recovered, Stopped
 from agentctl.errors import AgentctlError, UsageError
 from agentctl.names import Address

@@ -13,7 +13,7 @@ from datetime import timedelta
 from msgspec import UNSET, UnsetType
 
 from agentctl import hosting
-from agentctl.engines.local.binding import check_denied, make_binding
+from agentctl.engines.local.running.binding import check_denied, make_binding
 from agentctl.engines.port import Listener
 from agentctl.errors import NotFound, UsageError
 from agentctl.project.loading import LoadedAgent, load_agent

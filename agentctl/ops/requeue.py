@@ -78,7 +78,7 @@ def check_arguments(desk: Desk, project: Project, request: RequeueRequest) -> No
         NotFound: a handler is gone.
         ProjectError: the code can't be loaded.
     """
-    from agentctl.engines.local.words import from_json, handler_signature
+    from agentctl.engines.local.asking.words import from_json, handler_signature
     from agentctl.project.loading import load_class
 
     for view in desk.set_aside(request.agent):

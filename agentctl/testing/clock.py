@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from agentctl.engines.local.timers import Timers
+from agentctl.engines.local.events.timers import Timers
 from agentctl.times import SECOND_US, Uptime, to_datetime
 
 START_US = 1_767_225_600_000_000

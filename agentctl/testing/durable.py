@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentctl.engines.local.binding import Binding, make_binding
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
+from agentctl.engines.local.running.binding import Binding, make_binding
 from agentctl.errors import NotFound
 from agentctl.hosting import Host
 from agentctl.nearest import nearest_hint

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from agentctl.engines.changes import CancelAnswer, Cancelled, CancelRequest, Invoked
 from agentctl.engines.local.control import AsyncControl
+from agentctl.engines.local.control.wire import Rest, WaitRequest
 from agentctl.engines.local.desk import FilesDesk
-from agentctl.engines.local.wire import Rest, WaitRequest
 from agentctl.engines.port import Holder, InvokeRequest
 from agentctl.errors import Locked
 from agentctl.hosting import Host, bind

@@ -22,8 +22,9 @@ from reading_raw import Seen, audit_of
 
 from agentctl import Agent, AgentError, AgentSettings, bind, handler, uuid4
 from agentctl.engines.changes import CancelRequest, RequeueRequest
-from agentctl.engines.local import elsewhere, engine
-from agentctl.engines.local.elsewhere import Elsewhere
+from agentctl.engines.local import engine
+from agentctl.engines.local.asking import elsewhere
+from agentctl.engines.local.asking.elsewhere import Elsewhere
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.port import InvokeRequest
 from agentctl.errors import NotFound

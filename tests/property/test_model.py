@@ -509,7 +509,7 @@ class Machine(RuleBasedStateMachine):
         if "Bot" not in self.durable.journals:
             return None
         store = self.store(Path("/memory"), "Bot")
-        from agentctl.engines.local import recovery
+        from agentctl.engines.local.starting import recovery
         from agentctl.storage.files.holding import this_program
 
         store.lock(this_program("test", self.durable.clock), 0)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from agentctl import AgentSettings, call_key
-from agentctl.engines.local.binding import make_binding
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.options import EngineOptions
+from agentctl.engines.local.running.binding import make_binding
 from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.forbidden import guard_interpreter

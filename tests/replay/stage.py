@@ -21,9 +21,9 @@ from msgspec import Raw
 from agentctl import call_key
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
-from agentctl.engines.local.binding import Binding, make_binding
-from agentctl.engines.local.endings import End
-from agentctl.engines.local.run import EventRun
+from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.run import EventRun
+from agentctl.engines.local.running.binding import Binding, make_binding
 from agentctl.names import Address, format_call_key
 from agentctl.record_moves import CancelRecord
 from agentctl.records import (

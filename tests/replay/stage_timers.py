@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
-from agentctl.engines.local.timers import Timer
+from agentctl.engines.local.events.timers import Timer
 from agentctl.testing import FakeClock
 
 

@@ -53,7 +53,7 @@ SEAMS = {
     "print": ("agentctl/cli/",),
     "sys.exit": ("agentctl/cli/", "agentctl/__main__.py"),
     # A forked child that comes back into the engine must end without any clean-up (R11).
-    "os._exit": ("agentctl/cli/", "agentctl/engines/local/program.py"),
+    "os._exit": ("agentctl/cli/", "agentctl/engines/local/running/program.py"),
 }
 
 LEFT_OVER = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b")

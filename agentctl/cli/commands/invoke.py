@@ -172,8 +172,8 @@ def _run(request: Request, project: Project, desk: Desk, output: Output) -> Outc
 def _be_the_program(request: Request, project: Project, output: Output) -> NoReturn:
     from agentctl.cli.alone import Telling, invoke_alone
     from agentctl.cli.programs import run_program
-    from agentctl.engines.local.answers import arguments_of
-    from agentctl.engines.local.words import handler_signature, is_query
+    from agentctl.engines.local.asking.checking import arguments_of
+    from agentctl.engines.local.asking.words import handler_signature, is_query
     from agentctl.ops.programs import load_agents, make_program
 
     asked = request.asked

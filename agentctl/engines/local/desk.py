@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentctl.core.set_aside import SetAsideEvent
     from agentctl.engines.changes import Accepted, Answer, Change
     from agentctl.engines.local.door import Door
-    from agentctl.engines.local.looking import Looking
+    from agentctl.engines.local.looking.look import Looking
     from agentctl.engines.views import (
         AgentView,
         ArchivedView,
@@ -116,7 +116,7 @@ class FilesDesk:
         return {Address(agent, of): bytes(one.state) for of, one in sorted(states.items())}
 
     def _read(self, agent: str) -> JournalHistory:
-        from agentctl.engines.local import recovery
+        from agentctl.engines.local.starting import recovery
 
         path = self._path(agent, "journal")
         read = read_journal(path, self._disk)
@@ -141,7 +141,7 @@ class FilesDesk:
         Raises:
             FormatTooNew: a later version wrote the journal.
         """
-        from agentctl.engines.local import counting
+        from agentctl.engines.local.looking import counting
 
         folder = agent_folder(self._root, agent)
         return counting.count(agent, folder, self._disk, now_us=self._clock.now_us())
@@ -156,19 +156,19 @@ class FilesDesk:
 
     def holder(self, agent: str) -> HolderView | None:
         """Tell which program holds an agent's folder."""
-        from agentctl.engines.local import counting
+        from agentctl.engines.local.looking import counting
 
         return counting.holder(agent_folder(self._root, agent), self._disk)
 
     def inside(self, agent: str) -> Inside | None:
         """Look into the program that runs an agent; None if none does, or it doesn't answer."""
-        from agentctl.engines.local import counting
+        from agentctl.engines.local.looking import counting
 
         return counting.inside(agent_folder(self._root, agent), self._disk)
 
     def lock(self, agent: str) -> LockView:
         """Read the lock's note, and whether a program holds the lock; doesn't take it."""
-        from agentctl.engines.local import counting
+        from agentctl.engines.local.looking import counting
 
         return counting.lock(agent, agent_folder(self._root, agent), self._disk)
 
@@ -179,12 +179,12 @@ class FilesDesk:
             Conflict: the file exists.
             JournalDamaged: a journal is damaged; no archive is written.
         """
-        from agentctl.engines.local.backing_up import backup
+        from agentctl.engines.local.looking.backing_up import backup
 
         return backup(self._root, agents, target, self._disk)
 
     def _looking(self) -> Looking:
-        from agentctl.engines.local.looking import Looking
+        from agentctl.engines.local.looking.look import Looking
 
         return Looking(self._root, self._clock, self._disk)
 

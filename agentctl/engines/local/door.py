@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
 from agentctl.engines.local.control import Control, ControlGone, is_served, reach
-from agentctl.engines.local.wire import Nothing, Rest, WaitRequest
+from agentctl.engines.local.control.wire import Nothing, Rest, WaitRequest
 from agentctl.engines.port import Ended, Holder, InvokeRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import Interrupted, Locked
@@ -23,7 +23,7 @@ from agentctl.storage.files.places import agent_folder
 from agentctl.times import Clock
 
 if TYPE_CHECKING:
-    from agentctl.engines.local import cold
+    from agentctl.engines.local.changing import cold
     from agentctl.sdk.agent import Agent
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Door:
             NotFound, Conflict, UsageError: as each change says; nothing was changed.
             Locked: a program holds the folder and doesn't answer.
         """
-        from agentctl.engines.local import cold, operations
+        from agentctl.engines.local.changing import cold, operations
 
         cold.check_there(self._root, change.agent, self._disk)
         returns: type[Answer] = ANSWERS[type(change)]
@@ -88,9 +88,9 @@ class Door:
             NotFound, BadArguments, KeyReused, SetAside: nothing was accepted.
             Locked: a program runs the agent.
         """
-        from agentctl.engines.local import operations
-        from agentctl.engines.local.answers import wanted_of
-        from agentctl.engines.local.leaving import leave
+        from agentctl.engines.local.asking.checking import wanted_of
+        from agentctl.engines.local.changing import operations
+        from agentctl.engines.local.changing.leaving import leave
         from agentctl.sdk.agent import spec_of
 
         wanted = wanted_of(spec_of(cls), request)
@@ -99,7 +99,7 @@ class Door:
             return operations.told(known, Accepted) if known else leave(ground, wanted)
 
     def _opened(self, agent: str) -> cold.Opening:
-        from agentctl.engines.local import cold
+        from agentctl.engines.local.changing import cold
         from agentctl.storage.files.folder import FilesStore
 
         store = FilesStore(self._root, agent, self._disk, clock=self._clock)

@@ -11,22 +11,22 @@ from typing import Any
 from agentctl.core.kept import Asking, answers_had
 from agentctl.core.suspicion import EventId
 from agentctl.engines.changes import Answer, Change
-from agentctl.engines.local import askers, queries
-from agentctl.engines.local.accepting import Wanted
-from agentctl.engines.local.agent import AgentRuntime
-from agentctl.engines.local.answering import Answering
-from agentctl.engines.local.asking import Askers
-from agentctl.engines.local.binding import Binding
-from agentctl.engines.local.elsewhere import Elsewhere
-from agentctl.engines.local.endings import End, as_value
-from agentctl.engines.local.grace import end_calls, shorter
-from agentctl.engines.local.locking import lock_all
+from agentctl.engines.local.asking import queries, told
+from agentctl.engines.local.asking.answering import Answering
+from agentctl.engines.local.asking.elsewhere import Elsewhere
+from agentctl.engines.local.events.askers import Askers
+from agentctl.engines.local.events.endings import End, as_value
 from agentctl.engines.local.log import LogListener
+from agentctl.engines.local.looking.remembering import Remembering
 from agentctl.engines.local.options import EngineOptions
-from agentctl.engines.local.program import ProgramCore
-from agentctl.engines.local.remembering import Remembering
+from agentctl.engines.local.running.accepting import Wanted
+from agentctl.engines.local.running.agent import AgentRuntime
+from agentctl.engines.local.running.binding import Binding
+from agentctl.engines.local.running.grace import end_calls, shorter
+from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.serving import Serving
-from agentctl.engines.local.starting import start_agents
+from agentctl.engines.local.starting.locking import lock_all
+from agentctl.engines.local.starting.start import start_agents
 from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
 from agentctl.errors import AgentctlError, DiskTrouble, Interrupted, UsageError
 from agentctl.names import Address
@@ -126,7 +126,7 @@ class LocalEngine:
 
     def _told(self, agent: str, asking: Asking) -> None:
         if not self.program.stopping:  # else the next start says it again
-            self.program.guard(lambda: askers.take_note(self.agents[agent], asking))
+            self.program.guard(lambda: told.take_note(self.agents[agent], asking))
 
     def _begin_event(self, event: EventId) -> None:
         name, number = event

@@ -15,12 +15,12 @@ from msgspec import Raw
 
 from agentctl.core.kept import Asking
 from agentctl.engines.changes import Change, Invoked
-from agentctl.engines.local.answering import Answering
-from agentctl.engines.local.answers import AskRequest
+from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.control import ControlServer
-from agentctl.engines.local.looking_inside import look
-from agentctl.engines.local.program import ProgramCore
-from agentctl.engines.local.wire import Nothing, Rest, Told, WaitRequest
+from agentctl.engines.local.control.wire import Nothing, Rest, Told, WaitRequest
+from agentctl.engines.local.events.questions import AskRequest
+from agentctl.engines.local.looking.inside import look
+from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.port import InvokeRequest, Warned
 from agentctl.engines.views import Inside
 from agentctl.errors import DiskTrouble, Interrupted, UsageError

@@ -29,8 +29,8 @@ from agentctl.engines.changes import (
     Requeued,
     RequeuedAll,
 )
-from agentctl.engines.local.accepting import Wanted
-from agentctl.engines.local.answers import wanted_of
+from agentctl.engines.local.asking.checking import wanted_of
+from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.port import Ended, Holder, InvokeRequest, Recovered, Stopped
 from agentctl.engines.views import HolderView, Inside, JournalLine, JournalView, SetAsideView
 from agentctl.errors import NotFound

@@ -18,7 +18,7 @@ NEVER = (
     "agentctl.hosting",
     "agentctl.sdk",
     "agentctl.engines.local.engine",
-    "agentctl.engines.local.run",
+    "agentctl.engines.local.events.run",
     "agentctl.project.loading",
 )
 PROGRAM = """

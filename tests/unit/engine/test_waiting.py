@@ -9,11 +9,11 @@ import pytest
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
-from agentctl.engines.local.deadlocks import Waits
-from agentctl.engines.local.ends import Ends
-from agentctl.engines.local.outcomes import of_outcome, of_record
-from agentctl.engines.local.queue import EventQueue
-from agentctl.engines.local.waiters import Waiters
+from agentctl.engines.local.asking.deadlocks import Waits
+from agentctl.engines.local.events.outcomes import of_outcome, of_record
+from agentctl.engines.local.running.ends import Ends
+from agentctl.engines.local.running.queue import EventQueue
+from agentctl.engines.local.running.waiters import Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import CallFailed, Cancelled, Interrupted, NotFound, Stuck
 from agentctl.names import Address

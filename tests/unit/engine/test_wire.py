@@ -7,8 +7,7 @@ import pytest
 from msgspec import Raw
 
 from agentctl import Agent, handler
-from agentctl.engines.local.answers import AskRequest
-from agentctl.engines.local.asking import Question
+from agentctl.engines.local.events.questions import AskRequest, Question
 from agentctl.records import EventRecord
 from agentctl.sdk.execution import AskOp, Target
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentctl import Agent, Secret, handler
-from agentctl.engines.local.words import from_json, from_words, handler_signature
+from agentctl.engines.local.asking.words import from_json, from_words, handler_signature
 from agentctl.errors import BadArguments, NotFound, UsageError
 
 

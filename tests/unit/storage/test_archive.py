@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentctl.engines.local.backing_up import backup
+from agentctl.engines.local.looking.backing_up import backup
 from agentctl.errors import Conflict, DiskTrouble, JournalDamaged
 from agentctl.storage.files.disk import SystemDisk
 from agentctl.storage.files.folder import FilesStore

@@ -1,0 +1,245 @@
+"""Answering: what a running program does for who asks it, in this process or over its sockets.
+
+An answer is given once what it says is durable. Arguments are checked by the agent's own handler,
+before anything is on record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from agentctl.core.kept import Asking
+from agentctl.engines.changes import Accepted, Answer, Change
+from agentctl.engines.local.asking import deadlocks, queries
+from agentctl.engines.local.asking.checking import arguments_of, wanted_by, wanted_of
+from agentctl.engines.local.asking.deadlocks import Waits
+from agentctl.engines.local.changing.live import LiveGround
+from agentctl.engines.local.changing.operations import carry_out
+from agentctl.engines.local.events.outcomes import of_record
+from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
+from agentctl.engines.local.running.accepting import Wanted, find_same
+from agentctl.engines.local.running.agent import AgentRuntime
+from agentctl.engines.local.running.waiters import Waiter
+from agentctl.engines.port import InvokeRequest
+from agentctl.errors import AgentctlError, AgentError, LaneFull, NotFound
+from agentctl.names import Address
+from agentctl.nearest import nearest_hint
+from agentctl.records import OutcomeRecord
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An invocation that is on record.
+
+    Attributes:
+        end: its end, for who asked to watch.
+        joined: it was there already.
+    """
+
+    event: Address
+    end: Waiter | None
+    joined: bool
+
+
+class Answering:
+    """Answers for the agents of one program.
+
+    Args:
+        guard: runs what changes an agent, so that nothing goes on once something is broken.
+        check_alive: raises if nothing new begins; `check_dead` if nothing goes on.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, AgentRuntime],
+        guard: Callable[[Callable[[], None]], None],
+        check_alive: Callable[[], None],
+        check_dead: Callable[[], None],
+    ) -> None:
+        self._agents = agents
+        self._guard = guard
+        self._check_alive = check_alive
+        self._check_dead = check_dead
+        self._accepting: set[asyncio.Future[None]] = set()
+        self.waits = Waits()
+
+    def agent(self, name: str) -> AgentRuntime:
+        """One of the program's agents.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        found = self._agents.get(name)
+        if found is None:
+            raise NotFound(
+                f"there is no agent {name!r} here", hint=nearest_hint(name, self._agents, "agents")
+            )
+        return found
+
+    def fail(self, error: BaseException) -> None:
+        """Tell everybody who waits for something to be durable that it won't be."""
+        for durable in self._accepting:
+            if not durable.done():
+                durable.set_exception(error)
+
+    # -- invocations
+
+    async def accept(self, request: InvokeRequest, *, watch: bool) -> Taken:
+        """Put an event on record, or find the one that its key stands for; durable on return.
+
+        Args:
+            watch: somebody is going to wait for the end.
+
+        Raises:
+            NotFound: no such agent or handler.
+            BadArguments: the arguments don't fit; nothing was accepted.
+            KeyReused, SetAside, LaneFull: what stands in the way; nothing was accepted.
+        """
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        answered = runtime.history.answered.get(request.id) if request.id else None
+        if answered is not None:
+            told = msgspec.json.decode(answered.value, type=Accepted)
+            await self.durable(runtime)
+            return self._take(runtime, Address.parse(told.event).event or 0, (told.joined, watch))
+        wanted = wanted_of(runtime.spec, request)
+        runtime.forget_old_outcomes()
+        same = find_same(runtime.name, runtime.history, wanted)
+        if same is None and runtime.is_full:
+            if request.if_full == "refuse":
+                raise LaneFull(
+                    f"{runtime.waiting_to_begin} events of {runtime.name} wait to begin already",
+                    hint="try again later; or wait for room: --if-full wait",
+                )
+            await runtime.room()
+            return await self.accept(request, watch=watch)
+        number = self.put(runtime, wanted) if same is None else _number(same)
+        taken = self._take(runtime, number, (same is not None, watch))
+        await self.durable(runtime)
+        return taken
+
+    def _take(self, runtime: AgentRuntime, number: int, how: tuple[bool, bool]) -> Taken:
+        joined, watch = how
+        waiter = runtime.ends.wait_for(number) if watch else None
+        return Taken(runtime.ends.address_of(number), waiter, joined=joined)
+
+    def put(self, runtime: AgentRuntime, wanted: Wanted) -> int:
+        """Put an event on record; it is accepted once that is durable."""
+        numbers: list[int] = []
+        self._guard(lambda: numbers.append(runtime.accept(wanted)))
+        self._check_dead()
+        return numbers[0]
+
+    async def durable(self, runtime: AgentRuntime) -> None:
+        """Wait until everything that is on record of an agent is durable."""
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._accepting.add(durable)
+        runtime.when_durable(functools.partial(_resolve, durable))
+        try:
+            await durable  # nothing stands between: who asked hears it before a call can begin
+        finally:
+            self._accepting.discard(durable)
+        self._check_dead()
+
+    # -- changes
+
+    async def carry_out(self, change: Change) -> Answer:
+        """Carry out a change, and answer once that is durable."""
+        self._check_alive()
+        runtime = self.agent(change.agent)
+        answers: list[Answer | AgentctlError] = []
+
+        def now() -> None:
+            try:
+                answers.append(carry_out(LiveGround(runtime), change))
+            except AgentctlError as error:
+                if error.exit_code in _OURS:
+                    raise
+                answers.append(error)
+
+        self._guard(now)
+        if not answers:
+            self._check_dead()
+        answer = answers[0]
+        if isinstance(answer, AgentctlError):
+            raise answer
+        await self.durable(runtime)
+        return answer
+
+    # -- questions of other agents
+
+    async def ask(self, request: AskRequest, asker: tuple[str, int] | None = None) -> Asked:
+        """Answer another agent's question, however long that takes.
+
+        Args:
+            asker: the asking event, where it runs in this program, too.
+
+        Raises:
+            NotFound, BadArguments, WouldDeadlock: it can't be asked.
+        """
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        if request.query:
+            identity = runtime.spec.check_identity(request.identity)
+            return queries.answer(runtime.cls, request, runtime.state_of(identity))
+        history, asking = runtime.history, request.asking
+        number = history.kept.untold.get(asking)
+        if number is not None:
+            event = history.kept.events[number]
+            assert event.end is not None
+            end = of_record(runtime.address(event.accepted), event.accepted.handler, event.end)
+            await self.durable(runtime)
+            return answer_of(end)
+        number = history.asked.get(asking)
+        aside = any((one.from_, one.asker) == asking for one in history.asides.values())
+        if number is None and not aside:
+            wanted = wanted_by(runtime.spec, request)
+            deadlocks.check(self._agents, self.waits, request, asker)
+            number = self.put(runtime, wanted)
+        waiter = runtime.waiters.wait_for_answer(asking)
+        asked = None if number is None else (runtime.name, number)
+        with self.waits.between(asker, asked):
+            return answer_of(await waiter)
+
+    def is_moving(self, agent: str, asking: Asking) -> bool:
+        """Whether a question to an agent of this program is about to be asked, or answered."""
+        history = self._agents[agent].history
+        if asking in history.asked:
+            return False  # that event says by itself where it stands
+        aside = any((one.from_, one.asker) == asking for one in history.asides.values())
+        return not aside
+
+    async def query(self, request: InvokeRequest) -> bytes:
+        """Read an instance's committed state by a query, and return its result as JSON."""
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        signature = runtime.spec.queries.get(request.handler)
+        if signature is None:
+            raise queries.no_such(runtime.spec, request.handler)
+        given = arguments_of(signature, request)
+        named = msgspec.json.encode(given.kwargs) if given.kwargs else None
+        args, kwargs = signature.decode(msgspec.json.encode(list(given.args)), named)
+        state = runtime.state_of(runtime.spec.check_identity(request.identity))
+        try:
+            query = (request.handler, args, kwargs)
+            return queries.read(runtime.cls, request.identity, state, query)
+        except AgentError as error:  # JSON can't carry it to the caller
+            raise queries.failed(signature.title, error) from error
+
+
+_OURS = frozenset({70, 74})
+"""Exit codes of what is no answer, but the end of everything."""
+
+
+def _number(same: int | OutcomeRecord) -> int:
+    return same if isinstance(same, int) else same.outcome
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,105 @@
+"""Checking what is asked by the handler that is to do it, before anything is on record.
+
+An invocation's arguments come as JSON values, or as the words of a command line; either way the
+asked agent's own handler says whether they fit. Never runs the handler.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from agentctl.engines.local.asking import words
+from agentctl.engines.local.events.questions import AskRequest
+from agentctl.engines.local.running.accepting import LONGEST_KEY, Wanted, digest_of
+from agentctl.engines.port import InvokeRequest
+from agentctl.errors import AgentctlError, BadArguments, NotFound, UsageError
+from agentctl.nearest import nearest_hint
+from agentctl.sdk.fields import AgentSpec, HandlerSpec
+from agentctl.sdk.signature import CallSignature
+
+
+def arguments_of(signature: CallSignature, request: InvokeRequest) -> words.Arguments:
+    """The arguments of an invocation, as JSON values.
+
+    Raises:
+        BadArguments: they don't fit.
+    """
+    if request.words is not None:
+        return words.from_words(signature, request.words)
+    if request.text is not None:
+        return words.from_json(signature, request.text)
+    signature.bind(request.args, request.kwargs or {})
+    return words.Arguments(request.args, request.kwargs or {})
+
+
+def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
+    """Check an invocation by its handler.
+
+    Raises:
+        NotFound: there is no such handler.
+        BadArguments: the arguments don't fit.
+        UsageError: the key can't be one.
+    """
+    handler = _handler(spec, request.handler)
+    given = arguments_of(handler.signature, request)
+    args = msgspec.json.encode(list(given.args))
+    kwargs = msgspec.json.encode(dict(given.kwargs)) if given.kwargs else None
+    raw, named = _checked(handler, args, kwargs)
+    key = request.key
+    if key is not None and not (0 < len(key) <= LONGEST_KEY):
+        raise UsageError(
+            f"an idempotency key has 1 to {LONGEST_KEY} characters", hint="choose another key"
+        )
+    return Wanted(
+        spec.check_identity(request.identity),
+        handler.name,
+        raw,
+        named,
+        key=key,
+        digest=None if key is None else _digest(handler, raw, named),
+        request=request.id,
+    )
+
+
+def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
+    """Check what another agent asks for, by its handler."""
+    handler = _handler(spec, request.handler)
+    kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
+    raw, named = _checked(handler, bytes(request.args), kwargs)
+    return Wanted(
+        spec.check_identity(request.identity),
+        handler.name,
+        raw,
+        named,
+        from_=request.from_,
+        asker=request.asker,
+        behind=request.behind,
+    )
+
+
+def _digest(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:
+    return digest_of(handler.name, handler.signature.canonical(args, kwargs))
+
+
+def _handler(spec: AgentSpec, name: str) -> HandlerSpec:
+    handler = spec.handlers.get(name)
+    if handler is None:
+        raise NotFound(
+            f"{spec.name} has no handler {name!r}",
+            hint=nearest_hint(name, spec.handlers, "handlers"),
+        )
+    return handler
+
+
+def _checked(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> tuple[bytes, bytes | None]:
+    signature = handler.signature
+    try:
+        values, named = signature.decode(args, kwargs)
+    except BadArguments:
+        raise
+    except AgentctlError as error:
+        raise BadArguments(
+            f"{signature.title}: {error.message}", hint=f"call it as {signature.shown}"
+        ) from None
+    return signature.encode(values, named)

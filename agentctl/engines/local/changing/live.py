@@ -1,0 +1,112 @@
+"""LiveGround: changing an agent that this program runs, in the midst of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Raw, UnsetType
+
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory
+from agentctl.engines.local.changing.ground import Standing, note_answers, standing_on_record
+from agentctl.engines.local.running.agent import AgentRuntime
+from agentctl.engines.local.starting import moving, recovery
+from agentctl.errors import Conflict, NotFound
+from agentctl.names import Identity
+from agentctl.nearest import nearest_hint
+from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.records import Record, encode
+from agentctl.storage.port import Store
+
+
+class LiveGround:
+    """One agent of a running program; implements `Ground`."""
+
+    def __init__(self, runtime: AgentRuntime) -> None:
+        self._runtime = runtime
+        self.agent = runtime.name
+        self.history: JournalHistory = runtime.history
+        self.store: Store = runtime.store
+
+    def now_us(self) -> int:
+        """The wall clock."""
+        return self._runtime.program.now_us()
+
+    def standing(self, event: EventHistory) -> Standing:
+        """What an open event's code is doing."""
+        number, runtime = event.number, self._runtime
+        if number in runtime.events.executing:
+            return Standing.EXECUTING
+        if number in runtime.runs:
+            return Standing.RAN
+        return Standing.IDLE if number in runtime.stuck else standing_on_record(event)
+
+    def why_unable(self, number: int) -> str | None:
+        """Why an open event can't be run with the code that is loaded, if it can't."""
+        return self._runtime.ends.unable.get(number)
+
+    def check_arguments(self, handler: str, args: Raw, kwargs: Raw | UnsetType) -> None:
+        """Refuse arguments that a handler doesn't take."""
+        spec = self._runtime.spec
+        found = spec.handlers.get(handler)
+        if found is None:
+            raise NotFound(
+                f"{spec.name} has no handler {handler!r}",
+                hint=nearest_hint(handler, spec.handlers, "handlers"),
+            )
+        found.read(args, kwargs)
+
+    def whole(self, number: int) -> EventHistory:
+        """An event with all its records, read from the journal anew."""
+        history = self._read()
+        event = history.open.get(number) or history.kept.events.get(number)
+        if event is None:
+            raise Conflict(
+                f"event {number} of {self.agent} can't be run again: nothing of it is on record",
+                hint="an agent with journal = false forgets its events; invoke it anew",
+            )
+        return event
+
+    def _read(self) -> JournalHistory:
+        store = self.store
+        into = JournalHistory(keep=self._runtime.settings.keep)
+        return recovery.fold_into(into, self.agent, f"{store.path}/journal", store.scan())
+
+    def commit(self, records: Sequence[Record]) -> None:
+        """Put records on record in one write, with their audit lines."""
+        lines = moving.audit_of(self.agent, records, self.history)
+        self._runtime.append_bodies([encode(record) for record in records], lines)
+        note_answers(self.history, records)
+
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
+        self._runtime.settle()
+
+    def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
+        """An event ended without running any of its code."""
+        self._runtime.withdraw(event, record)
+
+    def deliver(self, event: EventHistory, record: CancelRecord) -> None:
+        """Let a cancelled event clean up, now or when it begins."""
+        run = self._runtime.runs.get(event.number)
+        if run is None:
+            event.fold("cancel", record, b"")
+            return
+        self._runtime.events.executing.add(event.number)
+        run.cancel(record)
+
+    def queue_again(self, numbers: Sequence[int]) -> None:
+        """Take events from the journal, and run them."""
+        runtime, read = self._runtime, self._read()
+        for number in numbers:
+            event = read.open[number]
+            event.bodies.clear()
+            runtime.stuck.pop(number, None)
+            runtime.program.counted -= {(runtime.name, number)}  # a person's retry doesn't count
+            self.history.reopen(event)
+            runtime.queue(event)
+
+    def forget(self, identity: Identity) -> None:
+        """An instance is gone."""
+        self.history.forget(identity)
+        self._runtime.forget(identity)

@@ -1,0 +1,235 @@
+"""Changes from outside: cancel, retry, delete, requeue, drop; each answered once and for all.
+
+Decides from what the journal says. A change that was answered under an id is answered again the
+same way: who asks may not have heard it, since whoever it asked was just ending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from agentctl.core.finding import Found, find
+from agentctl.core.retrying import made_again, plan_retry
+from agentctl.engines.changes import (
+    ANSWERS,
+    Answer,
+    CancelAnswer,
+    Cancelled,
+    CancelRequest,
+    Change,
+    Deleted,
+    DeleteRequest,
+    DropRequest,
+    RequeueRequest,
+    Retried,
+    RetryRequest,
+    State,
+)
+from agentctl.engines.local.changing import requeuing
+from agentctl.engines.local.changing.ground import Ground, Standing
+from agentctl.errors import Conflict, NotFound
+from agentctl.names import Address
+from agentctl.record_moves import (
+    AnsweredRecord,
+    CancelledRecord,
+    CancelRecord,
+    DeletedRecord,
+)
+from agentctl.records import Record
+from agentctl.value_errors import clean
+
+T = TypeVar("T")
+
+_WORDS: Final = {
+    Standing.IDLE: "queued",
+    Standing.RAN: "under way",
+    Standing.EXECUTING: "running",
+}
+
+
+def carry_out(ground: Ground, change: Change) -> Answer:
+    """Carry out a change, or answer again what it was answered.
+
+    Raises:
+        NotFound: there is no such event or instance.
+        Conflict: it is in another state than the change needs.
+        UsageError: what is asked for isn't clear.
+    """
+    known = ground.history.answered.get(change.id) if change.id else None
+    if known is not None:
+        answer: Answer = told(known, ANSWERS[type(change)])
+        return answer
+    match change:
+        case CancelRequest():
+            return _cancel(ground, change)
+        case RetryRequest():
+            return _retry(ground, change)
+        case DeleteRequest():
+            return _delete(ground, change)
+        case RequeueRequest():
+            return requeuing.requeue(ground, change, _answered)
+        case DropRequest():
+            return requeuing.drop(ground, change, _answered)
+
+
+def told(known: AnsweredRecord, kind: type[T]) -> T:
+    """An answer that was given before."""
+    return msgspec.json.decode(known.value, type=kind)
+
+
+def _answered(ground: Ground, change: Change, answer: Any) -> Sequence[Record]:
+    if not change.id:
+        return ()
+    return answered(ground, (change.id, str(change.__struct_config__.tag)), answer)
+
+
+def answered(ground: Ground, asked: tuple[str, str], answer: Any) -> Sequence[Record]:
+    """The record of an answer, to be put on record with the change itself.
+
+    Args:
+        asked: the id that was asked under, and what for.
+    """
+    request, do = asked
+    value = Raw(msgspec.json.encode(answer))
+    return (AnsweredRecord(request, do, value, at=ground.now_us()),)
+
+
+def _address(ground: Ground, found: Found) -> str:
+    return str(Address(ground.agent, found.of, found.number))
+
+
+def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
+    found = find(ground.history, request.identity, event=request.event, key=request.key)
+    if found is None:
+        return Cancelled(CancelAnswer.UNKNOWN, key=request.key)
+    event, address = found.event, _address(ground, found)
+    key = request.key if event is None else event.accepted.key
+    if not found.open or event is None:
+        gone = found.over == State.CANCELLED
+        answer = CancelAnswer.ALREADY_CANCELLED if gone else CancelAnswer.FINISHED
+        status = None if found.over is None else State(found.over)
+        return Cancelled(answer, address, key, status)
+    standing, now_us = ground.standing(event), ground.now_us()
+    before = event.cancel is not None
+    by, reason = clean(request.by), clean(request.reason)
+    done = Cancelled(
+        CancelAnswer.ALREADY_CANCELLED if before else CancelAnswer.CANCELLED, address, key
+    )
+    if standing is Standing.IDLE:
+        record = CancelledRecord(found.number, by=by, reason=reason, at=now_us)
+        ground.commit([record, *_answered(ground, request, done)])
+        ground.withdraw(event, record)
+        return done
+    if before:
+        return done
+    if standing is Standing.EXECUTING and not request.running:
+        return Cancelled(CancelAnswer.RUNNING, address, key, State.RUNNING)
+    cancel = CancelRecord(found.number, by, reason, at=now_us)
+    ground.commit([cancel, *_answered(ground, request, done)])
+    # Crash here: on record, answered or not; the next start cancels the event.
+    ground.deliver(event, cancel)
+    return done
+
+
+def _retry(ground: Ground, request: RetryRequest) -> Retried:
+    found = find(ground.history, request.identity, event=request.event, key=request.key)
+    if found is None:
+        named = f"the key {request.key!r}" if request.event is None else f"event {request.event}"
+        raise NotFound(f"{ground.agent} doesn't know {named}")
+    address = _address(ground, found)
+    event = _retryable(ground, found, address)
+    plan = plan_retry(
+        event, accept=request.accept_divergence, by=clean(request.by), at_us=ground.now_us()
+    )
+    was = State.STUCK if found.open else State.FAILED
+    done = Retried(address, was, made_again(event, plan))
+    ground.commit([plan, *_answered(ground, request, done)])
+    ground.queue_again([found.number])
+    return done
+
+
+def _retryable(ground: Ground, found: Found, address: str) -> Any:
+    if found.over == State.SET_ASIDE:
+        raise Conflict(
+            f"{address} is set aside",
+            hint=f"put it back with: agentctl requeue set-aside {ground.agent} {found.number}",
+        )
+    if not found.open and found.over != State.FAILED:
+        raise Conflict(
+            f"{address} is {found.over or 'over'}: there is nothing to run again",
+            hint="invoke it again, as a new event",
+        )
+    if found.event is None:
+        raise Conflict(
+            f"{address} failed, and its calls are no longer kept",
+            hint="invoke it again, as a new event; keep_failed says how long they are kept",
+        )
+    if (why := ground.why_unable(found.number)) is not None:
+        raise Conflict(
+            f"{address} can't be run by this program: {why}",
+            hint="start the program anew with code that can: the event runs by itself then",
+        )
+    event = ground.whole(found.number)
+    standing = ground.standing(found.event) if found.open else Standing.IDLE
+    if found.open and (event.bug is None or standing is not Standing.IDLE):
+        raise Conflict(
+            f"{address} is {_WORDS[standing]}, neither stuck nor failed",
+            hint=f"see what it does: agentctl invocation show {address}",
+        )
+    return event
+
+
+def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
+    history, of = ground.history, request.identity
+    instance = str(Address(ground.agent, of))
+    state = history.states.get(of)
+    events = [event for event in history.open.values() if event.accepted.of == of]
+    keys = sum(key[0] == of for key in history.outcomes)
+    if state is None and not events and not keys:
+        raise NotFound(f"there is no instance {instance}")
+    running = [one for one in events if ground.standing(one) is Standing.EXECUTING]
+    if running:
+        names = ", ".join(str(Address(ground.agent, of, event.number)) for event in running)
+        raise Conflict(
+            f"{instance} can't be deleted while {names} is running",
+            hint="wait for it, or cancel it first: agentctl invocation cancel --running",
+        )
+    deleted = Deleted(
+        instance,
+        0 if state is None else len(bytes(state.state)),
+        tuple(str(Address(ground.agent, of, event.number)) for event in events),
+        keys,
+    )
+    if not request.dry_run:
+        _delete_now(ground, request, deleted)
+    return deleted
+
+
+def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> None:
+    of, now_us, by = request.identity, ground.now_us(), clean(request.by)
+    events = [event for event in ground.history.open.values() if event.accepted.of == of]
+    reason = "its instance was deleted"
+    ends = {
+        each.number: CancelledRecord(each.number, by=by, reason=reason, at=now_us)
+        for each in events
+        if ground.standing(each) is Standing.IDLE
+    }
+    cancels = {
+        each.number: CancelRecord(each.number, by, reason, at=now_us)
+        for each in events
+        if each.number not in ends and each.cancel is None
+    }
+    gone = DeletedRecord(of, by, at=now_us)
+    answer = _answered(ground, request, deleted)
+    ground.commit([*ends.values(), *cancels.values(), gone, *answer])
+    # Crash here: on record as a whole, or not at all: it is one write.
+    ground.forget(of)
+    for event in events:
+        if event.number in ends:
+            ground.withdraw(event, ends[event.number])
+        elif event.number in cancels:
+            ground.deliver(event, cancels[event.number])

@@ -1,0 +1,235 @@
+"""Running a capability's own code for one call.
+
+It runs on the ordinary loop, in a task of its own, or in a worker thread if it blocks. Its
+outcome comes back as a record, and as the handler will see it: read back from that record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct
+
+from agentctl.engines.local.events.slots import Slots
+from agentctl.errors import AgentctlError, NotRecordable, UnknownOutcome
+from agentctl.records import ErrorRecord, FiredRecord, OkRecord
+from agentctl.sdk.agent import spec_of
+from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
+from agentctl.sdk.context import CALL, CallContext
+from agentctl.sdk.execution import AskOp, CallOp, Failure, Fired, Op, Outcome, Result
+from agentctl.times import SECOND_US
+from agentctl.values import Codec, RecordedError, decode_error, encode_error
+
+log = logging.getLogger("agentctl")
+
+
+class BoundMethod:
+    """An implementation's method, ready to be called."""
+
+    __slots__ = ("blocks", "fn", "options", "slots")
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        interface_options: CallOptions,
+        *,
+        timeout_us: int | None = None,
+        slots: Slots | None = None,
+    ) -> None:
+        """Put the method's options together.
+
+        Args:
+            timeout_us: goes over what the code says.
+            slots: shared by all methods of the capability.
+        """
+        options = merged_options(interface_options, options_of(fn))
+        self.fn = fn
+        self.blocks = is_blocking(fn)
+        self.options = options if timeout_us is None else replace(options, timeout_us=timeout_us)
+        self.slots = slots
+
+
+class CallName(Struct, frozen=True, gc=False):
+    """Whose call it is, its key, its method (`Payments.refund`), and since when it is made."""
+
+    agent: str
+    key: str
+    fn: str
+    since_us: int
+
+
+class CallRun(Struct, frozen=True):
+    """One call about to be made.
+
+    Attributes:
+        take_turn: waits for a slot; a stop takes the call out of the queue.
+        entered: called with it when the code begins.
+    """
+
+    op: CallOp
+    method: BoundMethod
+    context: CallContext
+    threads: Callable[[], ThreadPoolExecutor]
+    take_turn: Callable[[Slots], Awaitable[None]]
+    entered: Callable[[CallRun], None]
+
+
+class Made(Struct, frozen=True):
+    """What came of a call.
+
+    Attributes:
+        outcome: as the handler sees it.
+        value: the result as recorded; None where there is an error.
+        error: the error as recorded.
+        raised: the error itself.
+    """
+
+    outcome: Outcome
+    value: bytes | None = None
+    error: RecordedError | None = None
+    raised: BaseException | None = None
+
+    def record(self, call: str, at_us: int) -> OkRecord | ErrorRecord:
+        """What goes on record."""
+        error = self.error
+        if error is None:
+            assert self.value is not None
+            return OkRecord(call, Raw(self.value), at=at_us)
+        args = UNSET if error.args is None else Raw(error.args)
+        return ErrorRecord(call, error.type, args, error.text, at=at_us)
+
+
+def run_call(run: CallRun) -> Coroutine[Any, Any, Made]:
+    """Run the code; what it raises is an outcome too, unless it is the program's end.
+
+    Raises:
+        asyncio.CancelledError: the call was dropped from outside.
+        BaseException: whatever ends the program: nothing is recorded (R7).
+    """
+    slots = run.method.slots
+    # For every call: one coroutine less than one that chooses while it runs.
+    return _make(run) if slots is None else _make_in_turn(run, slots)
+
+
+async def _make_in_turn(run: CallRun, slots: Slots) -> Made:
+    # Crash here: the call is on record and waits its turn; the next start makes it.
+    await run.take_turn(slots)
+    try:
+        return await _make(run)
+    finally:
+        slots.give_back()
+
+
+async def _make(run: CallRun) -> Made:
+    token = CALL.set(run.context)
+    try:
+        args, kwargs = run.op.method.signature.decode(run.op.args, run.op.kwargs)
+        timeout_us = run.method.options.timeout_us
+        if timeout_us is None:
+            value = await _entered(run, args, kwargs)
+        else:
+            async with asyncio.timeout(timeout_us / SECOND_US):
+                value = await _entered(run, args, kwargs)
+    except Exception as error:  # noqa: BLE001 - the handler gets it
+        return failed(error)
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return failed(error)
+    finally:
+        CALL.reset(token)
+    return _succeeded(run.op, value)
+
+
+def _entered(run: CallRun, args: list[Any], kwargs: dict[str, Any]) -> Awaitable[Any]:
+    run.entered(run)
+    fn = run.method.fn
+    if not run.method.blocks:
+        return fn(*args, **kwargs)  # type: ignore[no-any-return]
+    ctx = contextvars.copy_context()
+    return _in_thread(run, lambda: ctx.run(fn, *args, **kwargs))
+
+
+async def _in_thread(run: CallRun, work: Callable[[], Any]) -> Any:
+    """Run what blocks in a thread; a thread can't be stopped, only no longer waited for."""
+    given_up = False
+
+    def watched() -> Any:
+        try:
+            return work()
+        except StopIteration as error:
+            # A future can't hold it: whoever waits would wait for ever.
+            raise RuntimeError(f"{run.op.method.fn} raised StopIteration") from error
+        finally:
+            if given_up:
+                log.warning(
+                    "%s: %s went on in its thread until now; nobody waits for it any more",
+                    run.context.key,
+                    run.op.method.fn,
+                )
+
+    try:
+        return await asyncio.get_running_loop().run_in_executor(run.threads(), watched)
+    except asyncio.CancelledError:
+        given_up = True
+        raise
+
+
+def _succeeded(op: CallOp, value: object) -> Made:
+    codec = op.method.signature.result
+    try:
+        raw = codec.encode(value)
+        return Made(Result(codec.decode(raw)), raw)
+    except NotRecordable as error:
+        # The call was made, and the record says so; the handler gets why its result is lost.
+        return failed(NotRecordable(f"{op.method.fn} returned {error.message}", path=error.path))
+    except Exception as error:  # noqa: BLE001 - whatever the value's own code raises
+        return failed(NotRecordable(f"{op.method.fn} returned a value that can't be read: {error}"))
+
+
+def failed(error: BaseException) -> Made:
+    """What came of a call that raised."""
+    recorded = encode_error(error)
+    return Made(Failure(decode_error(recorded)), error=recorded, raised=error)
+
+
+def unknown_outcome(key: str, op: CallOp) -> UnknownOutcome:
+    """The error of a call that a crash cut off and that isn't repeated (R9)."""
+    return UnknownOutcome(
+        f"{key} ({op.method.fn}) was cut off by a crash, and isn't repeated",
+        hint="find out whether it happened, or ask a person",
+    )
+
+
+def result_codec(op: Op) -> Codec[Any]:
+    """How the result of a call, or of another agent's handler, is recorded."""
+    if isinstance(op, CallOp):
+        return op.method.signature.result
+    assert isinstance(op, AskOp)
+    spec = spec_of(op.cls)
+    name = op.target.name
+    return (spec.queries[name] if op.query else spec.handlers[name].signature).result
+
+
+def outcome_of(record: OkRecord | ErrorRecord | FiredRecord, op: Op) -> Outcome:
+    """A recorded outcome as the handler sees it.
+
+    Raises:
+        AgentctlError: the recorded value no longer fits the annotation.
+    """
+    if isinstance(record, FiredRecord):
+        return Fired()
+    if isinstance(record, OkRecord):
+        try:
+            return Result(result_codec(op).decode(bytes(record.value)))
+        except NotRecordable as error:
+            raise AgentctlError(f"the recorded result no longer fits: {error.message}") from None
+    args = bytes(record.args) if isinstance(record.args, Raw) else None
+    return Failure(decode_error(RecordedError(record.type, args, record.text)))

@@ -1,0 +1,138 @@
+"""Making an event's calls for real: capabilities' code, other agents' handlers.
+
+A call is launched once its record is durable (R2), in a task of its own. What comes of it goes to
+the event, unless nobody waits for it any more. It never writes and never delivers: `EventRun` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from agentctl.core.kept import Asking
+from agentctl.engines.local.events.calls import (
+    CallName,
+    CallRun,
+    Made,
+    failed,
+    run_call,
+    unknown_outcome,
+)
+from agentctl.engines.local.events.ledger import Ledger, OpenOp
+from agentctl.engines.local.events.questions import Question
+from agentctl.engines.local.events.site import Site
+from agentctl.engines.local.events.slots import Slots
+from agentctl.errors import Denied
+from agentctl.records import EventRecord
+from agentctl.sdk.context import CallContext
+from agentctl.sdk.execution import AskOp, CallOp, Op
+
+Ended: TypeAlias = Callable[[OpenOp, Made], None]
+
+
+class Making:
+    """Makes the calls of one event; `ended` takes what comes of each.
+
+    Attributes:
+        given_up: the event came to rest, or its program let go of it.
+    """
+
+    def __init__(self, site: Site, accepted: EventRecord, ledger: Ledger, ended: Ended) -> None:
+        self._site = site
+        self._accepted = accepted
+        self._ledger = ledger
+        self._ended = ended
+        self.given_up = False
+        self.key_begins = site.key(accepted, "")
+
+    def expect(self, calls: Sequence[OpenOp]) -> None:
+        """Note the questions among calls that are about to be made."""
+        for opened in calls:
+            op = opened.op
+            if isinstance(op, AskOp):
+                self._site.program.open_asks[self._at(opened)] = (op.target.agent, self._asking(op))
+
+    def no_longer(self, opened: OpenOp) -> None:
+        """Note that nobody waits for a call any more, if it was a question."""
+        if isinstance(opened.op, AskOp):
+            self._site.program.open_asks.pop(self._at(opened), None)
+
+    def _at(self, opened: OpenOp) -> tuple[str, int, str]:
+        return self._site.name, self._accepted.event, opened.op.path
+
+    def _asking(self, op: AskOp) -> Asking:
+        return self.key_begins + op.path, self._accepted.nonce
+
+    def tell(self, op: Op) -> None:
+        """Let an asked agent forget the answer, once it is durable here that it came (R16)."""
+        if isinstance(op, AskOp) and not op.query:
+            asking = self._asking(op)
+            self._site.when_durable(lambda: self._site.program.tell(op.target.agent, [asking]))
+
+    def launch(self, calls: Sequence[OpenOp]) -> None:
+        """Make these calls, if anybody still waits for them."""
+        # Crash here: the calls are durable and not made; the next start makes them.
+        if self.given_up or self._site.program.stopping:
+            return
+        for opened in calls:
+            if self.waits_for(opened):
+                self._launch_one(opened)
+
+    def waits_for(self, opened: OpenOp) -> bool:
+        """Whether the event still waits for the call."""
+        return not self.given_up and self._ledger.open.get(opened.op.path) is opened
+
+    def _launch_one(self, opened: OpenOp) -> None:
+        op, program = opened.op, self._site.program
+        key = self.key_begins + op.path
+        if isinstance(op, AskOp):
+            exclusive = self._site.exclusive(self._accepted)
+            question = Question(op, key, self._site.name, self._accepted, exclusive)
+            opened.running = program.spawn(self._take(opened, lambda: program.ask(question)), None)
+            return
+        assert isinstance(op, CallOp)
+        refused = op.denied or self._site.denied(op)
+        if refused is not None:
+            self._ended_unmade(opened, Denied(refused))
+            return
+        if opened.recorded is not None and not opened.recorded.repeat:
+            self._ended_unmade(opened, unknown_outcome(key, op))
+            return
+        run = CallRun(
+            op,
+            self._site.method(op),
+            CallContext(key, self._accepted.nonce, 1, program.clock),
+            program.threads,
+            self._take_turn,
+            self._entered,
+        )
+        name = CallName(self._site.name, key, op.method.fn, program.now_us())
+        opened.running = program.spawn(self._take(opened, lambda: run_call(run)), name)
+
+    def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:
+        made = failed(error)
+        self._site.program.soon(lambda: self._ended(opened, made))
+
+    def _take_turn(self, slots: Slots) -> Awaitable[None]:
+        return self._site.program.take_turn(slots, self._site.name, self._accepted.event)
+
+    def _entered(self, run: CallRun) -> None:
+        self._site.program.listener.called(run.context.key, run.op.method.fn)
+        self._site.entered(self._accepted.event)
+
+    async def _take(self, opened: OpenOp, work: Callable[[], Awaitable[Made]]) -> None:
+        try:
+            made = await work()
+        except asyncio.CancelledError as error:
+            if not self.waits_for(opened) or self._site.program.stopping:
+                return
+            made = failed(error)  # somebody else cancelled it: the handler still waits
+        except BaseException as error:
+            self._site.program.die(error)
+            if isinstance(error, SystemExit | KeyboardInterrupt):
+                raise
+            return
+        finally:
+            self._site.program.over(opened.running)
+        self._site.program.from_task(lambda: self._ended(opened, made))

@@ -1,0 +1,388 @@
+"""EventRun: one event being run, first over its record, then for real.
+
+It is the engine's side of the handler's loop. What the handler submits in a turn is put on record
+in one write when the turn is over; a call's code starts once that is durable (R2). Outcomes go on
+record first and are delivered then, one at a time, in that order (R5). Nothing that the handler
+does makes it write while user code is on the stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from agentctl.core.event_history import EventHistory
+from agentctl.core.lifecycle import Phase
+from agentctl.core.replay import Difference, Replay, describe
+from agentctl.engines.local.events import endings
+from agentctl.engines.local.events.calls import Made, outcome_of
+from agentctl.engines.local.events.ledger import Ledger, OpenOp
+from agentctl.engines.local.events.making import Making
+from agentctl.engines.local.events.site import Site
+from agentctl.errors import AgentctlError
+from agentctl.record_moves import CancelRecord
+from agentctl.records import AgainRecord, FiredRecord, ParkedRecord, StartRecord
+from agentctl.sdk.agent import build
+from agentctl.sdk.execution import AskOp, Failure, Fired, Op, Outcome, TimerOp
+from agentctl.sdk.loop import HandlerLoop, new_loop
+from agentctl.times import SECOND_US
+
+SLOW_TURN_S: Final = 1.0
+
+
+class EventRun:
+    """One event being run; implements the port `Execution`.
+
+    Attributes:
+        counted: this start gets an `again` record (R10).
+        is_over: it came to rest, or its program let go of it.
+    """
+
+    def __init__(self, site: Site, history: EventHistory) -> None:
+        self.site = site
+        self.history = history
+        self.accepted = history.accepted
+        self.number = history.number
+        self.counted = False
+        self.is_over = False
+        self._begun_parked = history.phase is Phase.PARKED
+        self._ledger = Ledger(history, site.options, site.program.clock.uptime)
+        self._handler = site.spec.handlers.get(history.accepted.handler)
+        self._difference_line: str | None = None
+        self._loop: HandlerLoop
+        self._obj: Any = None
+        self._coro: Coroutine[Any, Any, Any]
+        self._state: dict[str, bytes] = {}
+        self._cancelled_rest = False
+        self._to_accept: tuple[list[str], list[str]] = ([], [])
+        self._making = Making(site, history.accepted, self._ledger, self._ended)
+
+    # -- what the handler's loop asks (the port)
+
+    @property
+    def nonce(self) -> str:
+        """The event's random part."""
+        return self.accepted.nonce
+
+    @property
+    def replaying(self) -> bool:
+        """Whether recorded outcomes are still being delivered."""
+        return self._ledger.replay is not None
+
+    @property
+    def title(self) -> str:
+        """The event's address."""
+        return str(self.site.address(self.accepted))
+
+    def submit(self, op: Op) -> None:
+        """Take what the handler asks for."""
+        self._ledger.submit(op, self._loop.now_us)
+        if self._ledger.difference is not None and self._difference_line is None:
+            self._difference_line = endings.handler_line()
+
+    def drop(self, path: str) -> None:
+        """Close what nobody waits for any more; its code is cancelled (R9)."""
+        opened = self._ledger.drop(path)
+        if opened is not None:
+            self._stop(opened)
+            self._making.tell(opened.op)
+
+    def _stop(self, opened: OpenOp) -> None:
+        self._making.no_longer(opened)
+        if opened.timer is not None:
+            self.site.program.timers.cancel(opened.timer)
+        if opened.running is not None:
+            opened.running.cancel()
+
+    # -- beginning
+
+    def prepare(self) -> None:
+        """Make ready what the handler needs; nothing is on record yet, and none of it has run.
+
+        Raises:
+            AgentctlError: its handler is gone, or its arguments or state don't fit any more.
+            Exception: whatever the author's own types raise.
+        """
+        accepted, site = self.accepted, self.site
+        if self._handler is None:
+            raise AgentctlError(
+                f"{site.name} has no handler {accepted.handler!r} any more",
+                hint="put it back, and the event runs with the next start",
+            )
+        site.spec.check_identity(accepted.of)
+        self._state = site.state_of(accepted.of)
+        args, kwargs = self._handler.read(accepted.args, accepted.kwargs)
+        state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
+        now_us = site.program.now_us(self.history.started_us or 0)
+        self._loop = new_loop(self, self.history.started_us or now_us)
+        self._obj = build(site.cls, accepted.of, state, self._loop)
+        self._coro = self._handler.handler.fn(self._obj, *args, **kwargs)
+
+    def begin(self) -> None:
+        """Start the handler: over its record, if there is one, then for real."""
+        # A replay's first `now()` is that of the first start, exactly.
+        first = self.history.started_us is None
+        try:
+            self._write_start(self._loop.origin_us if first else self.site.program.now_us())
+        except BaseException:
+            self._coro.close()  # it won't run; else Python warns of that in its own time
+            raise
+        self._loop.start(self._coro)
+        self._turn()
+        if self._ledger.replay is not None:
+            self._run_record(self._ledger.replay)
+        self._settle()
+
+    def _write_start(self, now_us: int) -> None:
+        number = self.number
+        if self.counted:
+            self.site.append(AgainRecord(number, alone=self.site.has_turn(number), at=now_us))
+        if self.history.started_us is None or not (self.counted or self._begun_parked):
+            self.site.append(StartRecord(number, at=now_us))
+        self.site.program.listener.started(
+            self.site.address(self.accepted),
+            self.accepted.handler,
+            again=self.history.started_us is not None,
+        )
+
+    def _run_record(self, replay: Replay) -> None:
+        ledger = self._ledger
+        for path, record in self.history.deliveries:
+            if isinstance(record, CancelRecord):
+                self._deliver_cancel(record)
+                continue
+            opened = ledger.take(path)
+            if ledger.difference is None and (opened is None or self._finished):
+                ledger.difference = Difference(path, describe(self.history.calls[path]), "nothing")
+            if ledger.difference is not None or opened is None:
+                break
+            try:
+                outcome = outcome_of(record, opened.op)
+            except AgentctlError as error:
+                called = describe(self.history.calls[path])
+                ledger.difference = Difference(path, called, error.message)
+                break
+            replay.undelivered -= 1
+            self._deliver(path, outcome, record.at)
+        if ledger.difference is None:
+            if self._finished:
+                self._drop_all()  # they may be on record without the end that followed them
+            ledger.difference = replay.left_over(frozenset(ledger.open))
+        if ledger.difference is not None:
+            self._to_accept = replay.to_accept(ledger.difference)
+        ledger.replay = None
+        self.history.deliveries.clear()
+        self.history.calls.clear()
+
+    # -- a turn, and what follows it
+
+    def _deliver(
+        self, path: str, outcome: Outcome, at_us: int, *, raised: BaseException | None = None
+    ) -> None:
+        if isinstance(outcome, Failure):
+            endings.mark_delivered(outcome.error, self._ledger.call_id(path), raised)
+        self._loop.deliver(path, outcome, at_us)
+        self._turn()
+
+    def _turn(self) -> None:
+        loop, clock = self._loop, self.site.program.clock
+        begun_s = clock.monotonic_s()
+        loop.turn()
+        if self._root_done and loop.unfinished and not self._cancelled_rest:
+            self._cancelled_rest = True
+            self._cancel_rest()
+            loop.turn()
+        took_s = clock.monotonic_s() - begun_s
+        if took_s > SLOW_TURN_S:
+            self.site.program.listener.warned(
+                f"{self.title} blocked its turn for {took_s:.1f} s: "
+                "what blocks belongs into a capability's method marked @blocking"
+            )
+
+    def _cancel_rest(self) -> None:
+        rest = self._loop.unfinished
+        if not self.replaying:
+            names = ", ".join(task.get_name() for task in rest)
+            self.site.program.listener.warned(
+                f"{self.title} returned while branches were running, which are cancelled: {names}"
+            )
+        self._loop.cancel_unfinished()
+
+    @property
+    def _root_done(self) -> bool:
+        root = self._loop.root
+        return root is not None and root.done()
+
+    @property
+    def _finished(self) -> bool:
+        return self._root_done and not self._loop.unfinished
+
+    def _settle(self) -> None:
+        """Put the turn's batch on record, and do what it asks for."""
+        ledger, site = self._ledger, self.site
+        if ledger.difference is not None:
+            self._come_to_rest(self._divergence(ledger.difference))
+            return
+        if self._finished:
+            self._drop_all()
+            self._come_to_rest(self._end())
+            return
+        if not ledger.open:
+            self._come_to_rest(self._end(waits_for_nothing=True))
+            return
+        self._write_batch(parks=not ledger.calls)
+        for opened in ledger.take_unarmed():
+            self._arm(opened)
+        launch = ledger.take_launch()
+        self._making.expect(launch)
+        if launch:
+            site.when_durable(lambda: self._making.launch(launch), now=True)
+        if not ledger.calls:
+            site.parked(self.number)
+        elif not launch:
+            site.durable_soon()
+
+    def _drop_all(self) -> None:
+        for path in list(self._ledger.open):
+            self.drop(path)
+
+    def _write_batch(self, *, parks: bool) -> None:
+        """Put the batch on record, with what tells a crash from a wait (R10)."""
+        still_parked = self._begun_parked and parks
+        if self._begun_parked and not parks:
+            self.site.append(StartRecord(self.number, at=self._loop.now_us))
+        self._begun_parked = still_parked
+        if parks and not still_parked:
+            self._ledger.note(ParkedRecord(self.number))
+        batch = self._ledger.take_batch()
+        if batch:
+            self.site.append_bodies(batch)
+
+    # -- timers
+
+    def _arm(self, opened: OpenOp) -> None:
+        op, program = opened.op, self.site.program
+        assert isinstance(op, TimerOp)
+        rest_us = opened.rest_us(program.now_us(), program.clock.uptime(), self.site.latest_us)
+        opened.timer = program.timers.arm(
+            rest_us / SECOND_US, lambda: self.site.goes_on(self.number, op.path)
+        )
+
+    def waits_for(self, path: str) -> bool:
+        """Whether the event still waits for that."""
+        return not self.is_over and path in self._ledger.open
+
+    def go_on(self, path: str) -> None:
+        """Deliver what the event waited for."""
+        opened = self._ledger.take(path)
+        if self.is_over or opened is None:
+            return
+        if opened.made is not None:
+            self._take_in(opened, opened.made)
+        else:
+            self._fire(opened)
+
+    def _fire(self, opened: OpenOp) -> None:
+        path = opened.op.path
+        assert isinstance(opened.op, TimerOp)
+        at_us = self.site.program.now_us(max(self._loop.now_us, opened.op.until_us))
+        self._begun_parked = False
+        self.site.append(FiredRecord(self._ledger.call_id(path), at=at_us))
+        self.site.progressed(self.number)
+        self._deliver(path, Fired(), at_us)
+        self._settle()
+
+    # -- what comes of calls
+
+    def _ended(self, opened: OpenOp, made: Made) -> None:
+        if not self._making.waits_for(opened):
+            return  # dropped meanwhile: nobody waits for it
+        opened.made = made
+        path = opened.op.path
+        if isinstance(opened.op, AskOp):
+            self.site.goes_on(self.number, path)
+        else:
+            self.go_on(path)
+
+    def _take_in(self, opened: OpenOp, made: Made) -> None:
+        path, at_us = opened.op.path, self.site.program.now_us(self._loop.now_us)
+        self._making.no_longer(opened)
+        self._begun_parked = False
+        record = made.record(self._ledger.call_id(path), at_us)
+        self.site.append(record, event=self.accepted)
+        # Crash here: the result is on record; replay gives it without the call.
+        self._making.tell(opened.op)
+        if self.site.program.stopping:
+            return
+        self.site.progressed(self.number)
+        self._deliver(path, made.outcome, at_us, raised=made.raised)
+        self._settle()
+
+    def cancel(self, record: CancelRecord) -> None:
+        """Raise a cancellation that is on record in the handler where it waits (R20)."""
+        parked = not self._ledger.calls
+        self.history.cancel = record
+        if parked:
+            self.site.append(StartRecord(self.number, at=record.at))
+            self._begun_parked = False
+        self._deliver_cancel(record)
+        self._settle()
+
+    def _deliver_cancel(self, record: CancelRecord) -> None:
+        if not self._root_done:
+            self._loop.cancel(record.at)
+            self._turn()
+
+    # -- coming to rest
+
+    def _end(self, *, waits_for_nothing: bool = False) -> endings.End:
+        finished = self._finished_handler()
+        if self.history.cancel is not None:
+            return endings.cancelled(finished, self._loop)
+        if waits_for_nothing:
+            return endings.nothing_to_wait_for(finished)
+        return endings.of_loop(finished, self._loop)
+
+    def _finished_handler(self) -> endings.Finished:
+        assert self._handler is not None
+        return endings.Finished(
+            self.site.address(self.accepted),
+            self._handler,
+            self._obj,
+            self.site.spec,
+            self._state,
+            self.site.heard(self.number),
+            self.site.program.now_us(self._loop.now_us),
+        )
+
+    def _divergence(self, found: Difference) -> endings.End:
+        self._ledger.take_batch()
+        return endings.diverged(
+            self.site.address(self.accepted),
+            self.accepted.handler,
+            found,
+            endings.Where(
+                self._making.key_begins + found.path,
+                self._difference_line,
+                self.site.program.now_us(self._loop.now_us),
+                self._ledger.call_id(found.path),
+                *(tuple(map(self._ledger.call_id, paths)) for paths in self._to_accept),
+            ),
+        )
+
+    def _come_to_rest(self, end: endings.End) -> None:
+        batch = self._ledger.take_batch()
+        self.let_go()
+        self.site.over(self.number, end, batch)
+
+    def let_go(self) -> None:
+        """Drop the handler where it stands."""
+        self.is_over = self._making.given_up = True
+        for opened in self._ledger.open.values():
+            self._stop(opened)
+        self._ledger.open.clear()
+        self._loop.let_go()
+
+    def die(self) -> None:
+        """Let none of the handler's code run any more, not even its clean-up."""
+        self.is_over = self._making.given_up = self._loop.closed = True

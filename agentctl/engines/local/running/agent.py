@@ -1,0 +1,399 @@
+"""AgentRuntime: one agent of a program: its events, instances, permits, and its one writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.event_history import EventHistory
+from agentctl.core.history import JournalHistory, remember
+from agentctl.core.kept import Asking, asking_of
+from agentctl.core.lifecycle import Phase
+from agentctl.engines.changes import Accepted
+from agentctl.engines.local.events.calls import BoundMethod
+from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.outcomes import of_record
+from agentctl.engines.local.events.run import EventRun
+from agentctl.engines.local.running.accepting import Wanted
+from agentctl.engines.local.running.binding import Binding
+from agentctl.engines.local.running.committer import Committer
+from agentctl.engines.local.running.ends import Ends
+from agentctl.engines.local.running.instances import Instances
+from agentctl.engines.local.running.program import ProgramCore
+from agentctl.engines.local.running.queue import EventQueue
+from agentctl.engines.local.running.waiters import Waiters, stopped
+from agentctl.engines.port import Ended
+from agentctl.errors import AgentctlError, Stuck
+from agentctl.names import Address, Identity, format_call_key, format_instance
+from agentctl.record_moves import AnsweredRecord, CancelledRecord
+from agentctl.records import (
+    BugRecord,
+    DoneRecord,
+    EventRecord,
+    Record,
+    StoppingRecord,
+    StopRecord,
+    encode,
+)
+from agentctl.sdk.capability import CallOptions
+from agentctl.sdk.execution import CallOp
+from agentctl.storage.port import Store
+from agentctl.times import to_us
+
+
+class AgentRuntime:
+    """One agent of a running program; implements `Site` for its events."""
+
+    def __init__(
+        self, binding: Binding[Any], store: Store, history: JournalHistory, program: ProgramCore
+    ) -> None:
+        self.name = binding.spec.name
+        self.cls = binding.cls
+        self.spec = binding.spec
+        self.settings = binding.settings
+        self.program = program
+        self.store = store
+        self.history = history
+        self.latest_us = history.latest_us
+        self.open: dict[int, EventHistory] = history.open
+        self.runs: dict[int, EventRun] = {}
+        self.waiters = Waiters()
+        self.ends = Ends(self.name, history, self.waiters)
+        self.stuck = self.ends.stuck
+        self._methods = binding.methods()
+        self._deny = binding.deny
+        self._states = {of: members_of(one.state) for of, one in history.states.items()}
+        self._fresh_state = {name: one.default for name, one in self.spec.state.items()}
+        self.instances = Instances()
+        self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
+        self._committer = Committer(
+            store,
+            program.guard,
+            alone=lambda: program.at_work() <= 1,
+            audit=self.settings.audit,
+        )
+
+    # -- names
+
+    def address(self, accepted: EventRecord) -> Address:
+        """The event's address."""
+        return Address(self.name, accepted.of, accepted.event)
+
+    def key(self, accepted: EventRecord, path: str) -> str:
+        """A call's key; without a journal the random part stands for the event's number."""
+        label = accepted.event if self.settings.journal else accepted.nonce
+        return format_call_key(format_instance(self.name, accepted.of), label, path)
+
+    # -- accepting
+
+    def accept(self, wanted: Wanted) -> int:
+        """Put an event on record and queue it; it is accepted once that is durable (R1)."""
+        history, now_us = self.history, self.program.now_us()
+        record = wanted.record(history.next_event, self.program.entropy(), now_us)
+        bodies = [encode(record)]
+        if wanted.request:
+            # In front: a write that a crash cuts short must not leave the event without it.
+            accepted = Accepted(str(self.address(record)))
+            bodies.insert(0, self._answered(wanted.request, "invoke", accepted, now_us))
+        self.append_bodies(bodies, audit_lines(self.name, record, record))
+        # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
+        event = EventHistory(record, b"")
+        history.begin(event)
+        self.queue(event)
+        return record.event
+
+    def _answered(self, request: str, do: str, answer: Struct, at_us: int) -> bytes:
+        """The record of an answer, so that who asks again changes nothing."""
+        record = AnsweredRecord(request, do, Raw(msgspec.json.encode(answer)), at=at_us)
+        remember(self.history.answered, record)
+        return encode(record)
+
+    @property
+    def waiting_to_begin(self) -> int:
+        """How many accepted events haven't begun in this program."""
+        return len(self.open) - len(self.runs) - len(self.stuck)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many events wait to begin as may (R22)."""
+        return self.waiting_to_begin >= self.settings.capacity
+
+    async def room(self) -> None:
+        """Wait until another event may wait to begin; nothing is lost if this is given up."""
+        while self.is_full:
+            await self.events.room()
+
+    def queue(self, history: EventHistory) -> None:
+        """Let an event begin as soon as its instance and a permit are free."""
+        if self._takes_instance(history):
+            self.events.add(history.number)
+
+    def _takes_instance(self, history: EventHistory) -> bool:
+        """Whether the event may begin as far as its instance goes; else it waits for it."""
+        return not self.exclusive(history.accepted) or self.instances.take(
+            history.accepted.of, history.number
+        )
+
+    def exclusive(self, accepted: EventRecord) -> bool:
+        """Whether the event holds its instance."""
+        handler = self.spec.handlers.get(accepted.handler)
+        return handler is not None and handler.exclusive
+
+    def recover(self, suspects: frozenset[int]) -> frozenset[int]:
+        """Queue what is on record: those that held their instance first, then by number.
+
+        Returns:
+            The suspects that can take turns: who waits for an instance begins with it.
+        """
+        ready: set[int] = set()
+        events = sorted(self.open.values(), key=lambda one: (not _held(one), one.number))
+        for history in events:
+            history.bodies.clear()  # they were for the rewrite
+            if history.number not in suspects:
+                self.queue(history)
+            elif self._takes_instance(history):
+                ready.add(history.number)
+        return frozenset(ready)
+
+    def unable(self) -> list[tuple[Address, str]]:
+        """The open events that can't run any more, each with the reason (R3)."""
+        found = ((one.accepted, self._why_not(one.accepted)) for one in self.open.values())
+        return [(self.address(accepted), why) for accepted, why in found if why is not None]
+
+    def _why_not(self, accepted: EventRecord) -> str | None:
+        handler = self.spec.handlers.get(accepted.handler)
+        if handler is None:
+            return f"there is no handler {accepted.handler!r} any more"
+        try:
+            self.spec.check_identity(accepted.of)
+            handler.read(accepted.args, accepted.kwargs)
+        except AgentctlError as error:
+            return error.message
+        return None
+
+    # -- beginning events
+
+    def begin(self, number: int) -> None:
+        """Begin one event; what can't run is stuck, and holds nobody up (R3)."""
+        assert number not in self.runs, "an event begins once"
+        history = self.open[number]
+        run = EventRun(self, history)
+        run.counted = (self.name, number) in self.program.counted
+        self.runs[number] = run
+        self.events.executing.add(number)
+        self.program.begun(self.name, number)
+        try:
+            run.prepare()
+        except Exception as error:  # noqa: BLE001 - the event's own trouble, nobody else's
+            self._cannot_run(number, error)
+            return
+        run.begin()
+
+    def _cannot_run(self, number: int, error: Exception) -> None:
+        accepted = self.open[number].accepted
+        what = error.message if isinstance(error, AgentctlError) else repr(error)
+        address = self.address(accepted)
+        self.stuck[number] = Ended(address, accepted.handler, "stuck", text=what)
+        self.program.listener.warned(f"{address}: {what}; the event is stuck")
+        self._release(number)
+        stuck = Stuck(f"{address}: {what}", hint=getattr(error, "hint", None))
+        self.waiters.tell(number, None, End(BugRecord(number, what), self.stuck[number], stuck))
+
+    def _go_on(self, number: int, path: str) -> None:
+        run = self.runs.get(number)
+        if run is not None and run.waits_for(path):
+            self.events.executing.add(number)
+            run.go_on(path)
+
+    # -- what a running event needs (Site)
+
+    def state_of(self, identity: Identity) -> dict[str, bytes]:
+        """The instance's committed state; fields that it doesn't have yet are at their default."""
+        kept = self._states.get(identity)
+        if kept is None:
+            return dict(self._fresh_state)
+        return {name: kept.get(name, default) for name, default in self._fresh_state.items()}
+
+    def options(self, op: CallOp) -> CallOptions:
+        """The options of a call's method."""
+        return self.method(op).options
+
+    def method(self, op: CallOp) -> BoundMethod:
+        """The implementation of a call's method."""
+        return self._methods[op.field, op.method.name]
+
+    def denied(self, op: CallOp) -> str | None:
+        """Why policy forbids a call, or None."""
+        return self._deny.get(f"{op.field}.{op.method.name}") if self._deny else None
+
+    def heard(self, number: int) -> bool:
+        """Whether somebody in this program waits for the outcome."""
+        return self.waiters.heard(number) or self.open[number].accepted.from_ is not None
+
+    def append(self, record: Record, *, event: EventRecord | None = None) -> None:
+        """Put one record on record, with its audit lines."""
+        lines = audit_lines(self.name, record, event) if type(record) in AUDITED else ()
+        self._committer.append([encode(record)], lines)
+
+    def append_bodies(self, bodies: Sequence[bytes], audit: Sequence[str] = ()) -> None:
+        """Put a batch on record."""
+        self._committer.append(bodies, audit)
+
+    def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:
+        """Run `callback` once everything appended so far is durable."""
+        self._committer.when_durable(callback, now=now)
+
+    def settle(self) -> None:
+        """Make what is on record durable before this returns."""
+        self._committer.settle()
+
+    def durable_soon(self) -> None:
+        """See to it that what was appended is durable within 10 ms."""
+        self._committer.soon()
+
+    def has_turn(self, number: int) -> bool:
+        """Whether the event executes alone, under suspicion (R10)."""
+        return self.program.has_turn(self.name, number)
+
+    def entered(self, number: int) -> None:
+        """The event entered the code of a call."""
+        self.program.settled(self.name, number)
+
+    def progressed(self, number: int) -> None:
+        """The event has a new result."""
+        self.program.passed(self.name, number)
+
+    def parked(self, number: int) -> None:
+        """The event only waits for time: its records become durable, its permit free."""
+        self._committer.when_durable(_nothing)
+        self.events.executing.discard(number)
+        self.program.passed(self.name, number)
+        self.program.settled(self.name, number)
+        self.events.pump_soon()
+
+    def goes_on(self, number: int, path: str) -> None:
+        """A wait of the event is over: it goes on as soon as it has a permit."""
+        if self.program.stopping:
+            return
+        if number in self.events.executing:
+            self.runs[number].go_on(path)
+            return
+        self.events.resume(number, path)
+
+    def over(self, number: int, end: End, batch: Sequence[bytes]) -> None:
+        """Put an event's end on record, in one write with its last batch, and tell of it."""
+        accepted = self.open[number].accepted
+        record = end.record
+        self._committer.append([*batch, encode(record)], audit_lines(self.name, record, accepted))
+        # Crash here: the end is on record; nobody was told, and the next start knows it.
+        asking = asking_of(self.open[number])
+        if isinstance(record, BugRecord):
+            self.stuck[number] = replace(end.ended, error=None)
+            self.open[number].bug = record
+        else:
+            self.open[number].end = record
+            self.history.finish(self.open[number], record)
+        if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
+            self._states[accepted.of] = members_of(record.state)
+        self._release(number)
+        self._committer.when_durable(lambda: self._tell(number, asking, end), now=True)
+
+    def _release(self, number: int) -> None:
+        self.runs.pop(number, None)
+        self.events.executing.discard(number)
+        history = self.open.get(number)
+        self._free_instance(number)
+        assert history is None or number in self.stuck
+        self.program.passed(self.name, number)
+        self.program.settled(self.name, number)
+        self.events.pump_soon()
+
+    def _free_instance(self, number: int) -> None:
+        following = self.instances.free(number)
+        if following is not None:
+            self.events.add(following)
+
+    def _tell(self, number: int, asking: Asking | None, end: End) -> None:
+        heard = self.waiters.heard(number) or asking is not None
+        self.waiters.tell(number, asking, end)
+        self.program.listener.ended(end.ended, heard=heard)
+
+    def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
+        """Take out an event that a record on record ends: it hadn't begun, or is stuck."""
+        number, accepted = event.number, event.accepted
+        self.stuck.pop(number, None)
+        self.events.withdraw(number)
+        self.instances.leave(number)
+        event.end = record
+        self.history.finish(event, record)
+        self._free_instance(number)
+        end, asking = of_record(self.address(accepted), accepted.handler, record), asking_of(event)
+        self._committer.when_durable(lambda: self._tell(number, asking, end))
+        self.events.pump_soon()
+
+    def forget_old_outcomes(self) -> None:
+        """Forget the outcomes of keys that are kept no longer (R17)."""
+        self.history.forget_outcomes(self.program.now_us() - to_us(self.settings.retention))
+
+    def forget(self, identity: Identity) -> None:
+        """Drop the state of an instance that was deleted."""
+        self._states.pop(identity, None)
+
+    # -- stopping
+
+    def say_stopping(self) -> None:
+        """Put on record that what is cut off from here on is no crash (R12).
+
+        A signal's handler may call it, in the middle of anything.
+        """
+        if self.open:
+            now_us = self.program.now_us()
+            self._committer.interject(encode(StoppingRecord(len(self.open), at=now_us)))
+
+    def stop(self) -> None:
+        """Let the handlers go, sync everything, write the stop record, free the lock."""
+        for run in list(self.runs.values()):
+            run.let_go()
+        self.append(StopRecord(len(self.open), at=self.program.now_us()))
+        self._committer.finish()
+        self.fail_waiters(stopped(self.name))
+        self.store.close()
+
+    def fail_waiters(self, error: BaseException) -> None:
+        """Tell whoever waits for an end, or for room, that none comes in this program."""
+        self.waiters.fail(error)
+        self.events.fail(error)
+
+    def abandon(self) -> None:
+        """Free the lock without another record: the disk failed, or the program is dying.
+
+        Where it is dying, no code of a handler runs any more, not even its clean-up.
+        """
+        for run in list(self.runs.values()):
+            if isinstance(self.program.dead, Exception):
+                run.let_go()
+            else:
+                run.die()
+        self._committer.abandon()
+        self.store.close()
+
+
+def _held(history: EventHistory) -> bool:
+    return history.started_us is not None and history.phase is not Phase.STUCK
+
+
+def members_of(state: Raw) -> dict[str, bytes]:
+    """A committed state, field by field."""
+    return {name: bytes(raw) for name, raw in _split(state).items()}
+
+
+_split: Final[Callable[[Raw], Mapping[str, Raw]]] = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def _nothing() -> None:
+    """Only the durability is wanted."""

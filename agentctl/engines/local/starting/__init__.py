@@ -1,0 +1,1 @@
+"""What happens before anything runs: locks, recovery, moves into `set-aside`, the rewrite."""
