@@ -83,7 +83,7 @@ class CancelledBot(Agent):
         for name in ("a", "bad b", "c"):
             try:
                 heard.append(await self.tidy(name))
-            except Exception as error:  # noqa: BLE001 - that is what is tried
+            except Exception as error:
                 heard.append(await self.world.do(f"caught {type(error).__name__}"))
         return heard
 
@@ -95,7 +95,7 @@ class CancelledBot(Agent):
             try:
                 async with timeout(5):
                     heard.append(await self.tidy(name, 1))
-            except BaseException as error:  # noqa: BLE001 - that is what is tried
+            except BaseException as error:
                 heard.append(await self.world.do(f"swallowed {type(error).__name__}"))
         return heard
 
@@ -113,7 +113,7 @@ class CancelledBot(Agent):
             async with asyncio.TaskGroup() as group:
                 for name in "ab":
                     group.create_task(stubborn(name))
-        except BaseException:  # noqa: BLE001 - that is what is tried
+        except BaseException:
             heard.append(await self.world.do("left"))
         return heard
 
