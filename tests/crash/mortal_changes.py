@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 
 from matrix import Scenario
 from mortal import Life
-from mortal_agents import Bot, Counter, Deeds, LivingDeeds
+from mortal_agents import Bot, Counter
+from mortal_keeper import Bugs, Keeper, LivingRisks
 from mortal_world import World, check_rest, read
 from reading_raw import audit_of
 
-from agentctl import Agent, AgentError, AgentSettings, bind, handler, sleep
+from agentctl import Agent, AgentSettings, bind
 from agentctl.engines.changes import (
     Cancelled,
     CancelRequest,
@@ -35,72 +36,6 @@ from agentctl.storage.memory import MemoryDisk
 PATIENT = AgentSettings(max_starts=100)
 Request: TypeAlias = tuple[Any, ...]
 Act: TypeAlias = Callable[[Life], Awaitable[None]]
-
-
-class Bugs:
-    """Whether the program that runs has its bug; a person mends it."""
-
-    there = True
-
-
-class Risks(Deeds):
-    """What the world may refuse for a while."""
-
-    async def risk(self, heard: list[str]) -> str: ...
-
-
-class Keeper(Agent):
-    """One instance with a state, whose events hold it while they sleep."""
-
-    deeds: Risks
-    total: int = 0
-
-    @handler
-    async def hold(self, amount: int) -> list[str]:
-        heard = [await self.deeds.add(amount, [])]
-        self.total += amount
-        try:
-            await sleep(1000)
-        finally:
-            heard.append(await self.deeds.do("tidy up", list(heard)))
-            heard.append(await self.deeds.do("lock up", list(heard)))
-        return heard
-
-    @handler
-    async def hang(self, amount: int) -> list[str]:
-        heard = [await self.deeds.add(amount, [])]
-        self.total += amount
-        try:
-            await self.deeds.slow(0.0, list(heard))
-        finally:
-            heard.append(await self.deeds.do("tidy up", list(heard)))
-        return heard
-
-    @handler
-    async def add(self, amount: int) -> list[str]:
-        heard = [await self.deeds.add(amount, [])]
-        self.total += amount
-        return heard
-
-    @handler
-    async def stumble(self, amount: int) -> list[str]:
-        heard = [await self.deeds.add(amount, [])]
-        if Bugs.there:
-            raise KeyError("a bug")
-        heard.append(await self.deeds.do("after", list(heard)))
-        self.total += amount
-        return heard
-
-    @handler
-    async def fail(self, amount: int) -> list[str]:
-        heard = [await self.deeds.add(amount, [])]
-        heard.append(await self.deeds.risk(list(heard)))
-        self.total += amount
-        return heard
-
-
-class Risky(AgentError):
-    """What the world refuses for a while."""
 
 
 def program(
@@ -175,17 +110,6 @@ def entered(key: str) -> Act:
             await asyncio.sleep(0)
 
     return until
-
-
-class LivingRisks(LivingDeeds, Risks):
-    """The deeds of one life, and one whose outcome a person changes."""
-
-    async def risk(self, heard: list[str]) -> str:
-        key = self._life.enter("risk", (), heard)
-        await asyncio.sleep(0)
-        if self._life.world.poisonous:
-            raise Risky(key)
-        return key
 
 
 # -- asking for changes

@@ -90,7 +90,7 @@ def check(folder: Path) -> int:
     return len(got)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(200 + 5 * KILLS)
 def test_g15_two_programs_that_are_killed_at_random_answer_each_question_once(tmp_path):
     chance = random.Random(15)
     pair = Pair(tmp_path)

@@ -19,35 +19,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from agentctl import (
-    Agent,
-    AgentError,
-    AgentSettings,
-    Cancelled,
-    Capability,
-    bind,
-    call_key,
-    handler,
-    sleep,
-)
+from agentctl import AgentSettings, bind
 from agentctl.core.history import JournalHistory
-from agentctl.core.lifecycle import Phase
 from agentctl.core.set_aside import parse
-from agentctl.engines.changes import (
-    CancelRequest,
-    DeleteRequest,
-    DropRequest,
-    RequeueRequest,
-    RetryRequest,
-)
+from agentctl.engines.changes import DropRequest, RequeueRequest
 from agentctl.engines.local.desk import FilesDesk
 from agentctl.engines.port import InvokeRequest
-from agentctl.errors import Conflict, NotFound, SetAside
 from agentctl.storage.faulty import SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
 from agentctl.testing import Durable
+
+from .model_agents import BUGGY, KINDS, REFUSED, Bot, Front, World
+from .model_changes import Changes
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 PATIENCE_S = 20.0
@@ -61,96 +46,7 @@ MACHINE = settings(
 )
 
 
-class Shop(Capability):
-    async def pay(self, event: int, place: int) -> str: ...
-
-
-class World(Shop):
-    """The outside world: every call that was made, by its key, and what it answered."""
-
-    def __init__(self) -> None:
-        self.made: dict[str, int] = {}
-        self.places: dict[str, tuple[int, int]] = {}
-        self.deadly: set[tuple[int, int]] = set()
-        self.finished: set[str] = set()
-
-    async def pay(self, event: int, place: int) -> str:
-        key = call_key()
-        assert key is not None
-        assert self.places.setdefault(key, (event, place)) == (event, place)
-        self.made[key] = self.made.get(key, 0) + 1
-        if (event, place) in self.deadly:
-            raise SimulatedDeath
-        await asyncio.sleep(0)
-        self.finished.add(key)
-        return f"{event}.{place}"
-
-
-BUGGY: set[int] = set()
-"""Events whose handler has a bug just now."""
-
-
-REFUSED: set[int] = set()
-"""Events whose handler fails just now."""
-
-
-class Refused(AgentError):
-    """What such an event fails with."""
-
-
-class Bot(Agent):
-    shop: Shop
-    total: int = 0
-
-    @handler
-    async def line(self, event: int, calls: int) -> list[str]:
-        done = []
-        for place in range(calls):
-            done.append(await self.shop.pay(event, place))
-            if event in BUGGY:
-                raise KeyError("a bug")
-        self.total += calls
-        return done
-
-    @handler(exclusive=False)
-    async def branches(self, event: int, calls: int) -> list[str]:
-        async def one(place: int) -> str:
-            if place % 2:
-                await sleep(place)
-            return await self.shop.pay(event, place)
-
-        done = await asyncio.gather(*(one(place) for place in range(calls)))
-        if event in BUGGY:
-            raise KeyError("a bug")
-        return list(done)
-
-    @handler(exclusive=False)
-    async def fragile(self, event: int, calls: int) -> list[str]:
-        done = [await self.shop.pay(event, place) for place in range(calls)]
-        if event in REFUSED:
-            raise Refused(event)
-        return done
-
-
-class Front(Agent):
-    shop: Shop
-
-    @handler
-    async def ask(self, event: int, calls: int) -> list[str]:
-        await self.shop.pay(event, 100)
-        try:
-            answer = await Bot.ref().line(event, calls)
-        except Cancelled:
-            answer = ["cancelled"]
-        await self.shop.pay(event, 101)
-        return answer
-
-
-KEYS = ("a", "b")
-KINDS = ("line", "branches", "fragile")
-
-
-class Machine(RuleBasedStateMachine):
+class Machine(Changes):
     """The program's life, in any order."""
 
     def __init__(self) -> None:
@@ -289,129 +185,6 @@ class Machine(RuleBasedStateMachine):
     def invoke_what_fails(self, calls) -> None:
         REFUSED.add(self.names + 1)
         self.run([("fragile", calls)])
-
-    @rule(key=st.sampled_from(KEYS), times=st.integers(1, 3), at=st.sampled_from((None, 0, 1)))
-    def invoke_under_a_key(self, key, times, at) -> None:
-        """Each time it is one event, whatever died before; a cancelled key is free again."""
-        name, calls = -1 - KEYS.index(key), 2
-        if at is not None:
-            self.world.deadly.add((name, at))
-        known = self.keys.get(key)
-        if known is not None and known in self.cancelled | self.gone:
-            known = None
-
-        async def life() -> None:
-            async with self.durable.host(*self.bindings()) as host:
-                self.note_aside(host.recovered[0])
-                for _ in range(times):
-                    await self.invoke_once(host, key, (name, calls), known)
-                await host.idle(float("inf"))
-
-        self.live(life)
-        self.world.deadly.discard((name, at))
-
-    async def invoke_once(self, host, key: str, args: tuple[int, int], known: int | None) -> None:
-        request = InvokeRequest("Bot", (), "branches", args, key=key)
-        try:
-            number = (await host.submit(request)).event
-        except SetAside:
-            assert known in self.aside
-            return
-        joined = self.keys.get(key) if known is None else known
-        assert number == joined or (known is None and number > self.told)
-        self.told = max(self.told, number)
-        self.keys[key] = number
-        self.expect(number, "branches", *args)
-
-    @rule(calls=st.integers(1, 3), running=st.booleans(), by_key=st.booleans())
-    def cancel_while_it_sleeps(self, calls, running, by_key) -> None:
-        async def life() -> None:
-            async with self.durable.host(*self.bindings(), jumps=False) as host:
-                self.note_aside(host.recovered[0])
-                number = await self.submit(host, "branches", calls + 1)
-                await host.idle(0)
-                await self.cancel_in(host, self.named(number, by_key), running)
-                await host.idle(0)
-
-        self.live(life)
-
-    async def cancel_in(self, host, named: dict, running: bool) -> None:
-        change = CancelRequest("Bot", self.new_id(), running=running, **named)
-        answer = await host.carry_out(change)
-        self.note_cancel(answer)
-        assert await host.carry_out(change) == answer or answer.answer != "cancelled"
-
-    def named(self, number: int, by_key: bool) -> dict:
-        keys = [key for key, one in self.keys.items() if one == number]
-        return {"key": keys[0]} if by_key and keys else {"event": number}
-
-    def note_cancel(self, answer) -> None:
-        number = None if answer.event is None else int(answer.event.partition("#")[2])
-        if answer.answer in ("cancelled", "already_cancelled"):
-            assert number not in self.ended, "it had ended"
-            assert answer.answer == "cancelled" or number in self.cancelled
-            self.cancelled.add(number)
-        elif answer.answer == "finished":
-            over = set(self.ended) | self.failed | self.aside | self.gone
-            assert number in over or number > self.told
-
-    def new_id(self) -> str:
-        self.ids += 1
-        return f"request {self.ids}"
-
-    @precondition(lambda self: self.history() and self.history().open)
-    @rule(place=st.integers(0, 5), by_key=st.booleans())
-    def cancel_without_a_program(self, place, by_key) -> None:
-        events = [one.number for one in self.history().open.values() if one.accepted.from_ is None]
-        if not events:
-            return
-        number = events[place % len(events)]
-        change = CancelRequest("Bot", self.new_id(), **self.named(number, by_key))
-        first, again = self.desk().carry_out(change), self.desk().carry_out(change)
-        assert first == again or first.answer == "already_cancelled"
-        assert first.answer in ("cancelled", "already_cancelled")
-        self.note_cancel(first)
-
-    @precondition(lambda self: self.history() and (self.failed or self.stuck()))
-    @rule(place=st.integers(0, 5), mended=st.booleans())
-    def retry(self, place, mended) -> None:
-        if mended:
-            self.mend()
-        numbers = sorted(self.failed | self.stuck())
-        number = numbers[place % len(numbers)]
-        change = RetryRequest("Bot", self.new_id(), event=number)
-        first = self.desk().carry_out(change)
-        assert first == self.desk().carry_out(change), "answered otherwise the second time"
-        assert number in self.history().open
-        self.failed.discard(number)
-
-    def stuck(self) -> set[int]:
-        history = self.history()
-        events = () if history is None else history.open.values()
-        return {one.number for one in events if one.phase is Phase.STUCK and not one.cancel}
-
-    @rule()
-    def delete_the_instance(self) -> None:
-        """What hadn't begun goes with it, and so does the state; what has begun is in the way."""
-        history = self.history()
-        if history is None:
-            return
-        idle = (Phase.QUEUED, Phase.STUCK)
-        begun = {one.number for one in history.open.values() if one.phase not in idle}
-        change = DeleteRequest("Bot", self.new_id())
-        try:
-            deleted = self.desk().carry_out(change)
-        except Conflict:
-            assert begun
-        except NotFound:
-            assert not history.open
-        else:
-            assert not begun
-            assert deleted == self.desk().carry_out(change)
-            self.cancelled |= {int(one.partition("#")[2]) for one in deleted.cancelled}
-            self.counted_before = set(self.ended)
-            self.keys.clear()
-            self.deleted = True
 
     @rule()
     def mend(self) -> None:

@@ -248,13 +248,12 @@ class Stage:
         self.journal += bodies
         self._delivered += sum(kind_of(body) in DELIVERIES for body in bodies)
         if self._cancel_at is not None and self._delivered >= self._cancel_at:
-            self._cancel_at = None
             self.program.queue.appendleft(self._cancel)
 
     def _cancel(self) -> None:
-        if self.end is None:
-            record = CancelRecord(1, at=self.clock.now_us())
-            self.append(record)
+        if self.end is None and self._cancel_at is not None:
+            self._cancel_at = None
+            self.append(record := CancelRecord(1, at=self.clock.now_us()))
             self.run.cancel(record)
 
     def when_durable(self, callback: Callable[[], None], **_how: bool) -> None:
@@ -285,12 +284,8 @@ class Stage:
     # -- who answers when
 
     def play(self, chance: random.Random, *, cancel_at: int | None = None) -> Played:
-        """Run to the end, everything in an order of chance.
-
-        Args:
-            cancel_at: cancel it right after so many deliveries; 0: before the first.
-        """
-        self._cancel_at = cancel_at or None
+        """Run to the end, in an order of chance; cancel it right after so many deliveries."""
+        self._cancel_at = cancel_at
         self.run.prepare()
         self.run.begin()
         if cancel_at == 0:

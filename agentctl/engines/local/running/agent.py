@@ -77,6 +77,7 @@ class AgentRuntime:
             alone=lambda: program.at_work() <= 1,
             audit=self.settings.audit,
         )
+        self.settle = self._committer.settle
 
     # -- names
 
@@ -247,10 +248,6 @@ class AgentRuntime:
     def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:
         """Run `callback` once everything appended so far is durable."""
         self._committer.when_durable(callback, now=now)
-
-    def settle(self) -> None:
-        """Make what is on record durable before this returns."""
-        self._committer.settle()
 
     def durable_soon(self) -> None:
         """See to it that what was appended is durable within 10 ms."""
