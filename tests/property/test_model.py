@@ -39,7 +39,7 @@ PATIENCE_S = 20.0
 """For a program's life, which takes no time at all: beyond it, the program hangs."""
 
 MACHINE = settings(
-    max_examples=10_000 if NIGHTLY else 120,
+    max_examples=10_000 if NIGHTLY else 500,
     stateful_step_count=30 if NIGHTLY else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
