@@ -147,7 +147,7 @@ def write_failure(failure: Failure, output: Output, error: BaseException | None 
     if error is not None:
         for line in _traceback(error, everything=output.options.verbose > 1):
             output.trouble(line)
-    output.trouble(three_lines(failure))
+    output.trouble(output.folded(three_lines(failure)))
 
 
 def tell_damage(damaged: Mapping[str, tuple[int, str] | None], output: Output) -> int:

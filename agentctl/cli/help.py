@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Final
 
 from agentctl.cli import table
-from agentctl.cli.layout import pair
+from agentctl.cli.layout import narrowed, pair, usage
 from agentctl.cli.output import Output
 from agentctl.cli.topics import TOPICS
 from agentctl.errors import UsageError
@@ -39,7 +39,7 @@ def _lines(words: Sequence[str], width: int) -> Iterator[str]:
     if not words:
         return _everything(width)
     if words[0] in TOPICS:
-        return iter(TOPICS[words[0]].text.splitlines())
+        return narrowed(TOPICS[words[0]].text, width)
     group = table.group_of(words[0])
     if group and len(words) == 1 and len(group[0].words) > 1:
         return _group(words[0], group, width)
@@ -64,7 +64,9 @@ def _everything(width: int) -> Iterator[str]:
     yield "Examples:"
     for example, meaning in _EXAMPLES:
         yield from pair(example, meaning, width)
-    yield from ("", "Usage: agentctl COMMAND [ARGUMENT]... [OPTION]...", "", "Commands:")
+    yield ""
+    yield from usage("COMMAND [ARGUMENT]...", width)
+    yield from ("", "Commands:")
     for command in (*table.COMMANDS, table.HELP):
         yield from pair(f"{command.name} {command.usage}", command.summary, width)
     yield from ("", "Topics (agentctl help TOPIC):")
@@ -80,6 +82,8 @@ def _group(first: str, group: Sequence[table.Command], width: int) -> Iterator[s
         module = import_module(command.module)
         example, meaning = module.EXAMPLES[0]
         yield from pair(example, meaning, width)
-    yield from ("", f"Usage: agentctl {first} COMMAND [ARGUMENT]... [OPTION]...", "", "Commands:")
+    yield ""
+    yield from usage(f"{first} COMMAND [ARGUMENT]...", width)
+    yield from ("", "Commands:")
     for command in group:
         yield from pair(f"{command.name} {command.usage}", command.summary, width)

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
 
+from agentctl.cli.folding import fold
 from agentctl.cli.options import GlobalOptions
 from agentctl.errors import UsageError
 
@@ -58,6 +59,16 @@ class Output:
         """The terminal's width in columns; 100 elsewhere."""
         return max(_NARROW, shutil.get_terminal_size((100, 24)).columns)
 
+    def folded(self, text: str, hanging: int = 2) -> str:
+        """Break lines of notes at blanks, for a person's eyes only."""
+        if not self.notes_to_terminal:
+            return text
+        try:  # it may be another terminal than that of results, or the only one
+            width = int(self.environ.get("COLUMNS") or os.get_terminal_size(_STDERR).columns)
+        except (OSError, ValueError):
+            width = self.width
+        return fold(text, max(_NARROW, width), hanging)
+
     @property
     def height(self) -> int:
         """The terminal's height in lines."""
@@ -74,7 +85,7 @@ class Output:
     def note(self, text: str) -> None:
         """Write what isn't the result; `--quiet` leaves it out."""
         if not self.options.quiet:
-            print(text, file=self._stderr)
+            self.trouble(self.folded(text))
 
     def trouble(self, text: str) -> None:
         """Write what must be known, to stderr."""

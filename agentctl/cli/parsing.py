@@ -14,7 +14,7 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from agentctl.cli.layout import pair
+from agentctl.cli.layout import pair, usage
 from agentctl.cli.options import GLOBAL_FLAGS
 from agentctl.cli.table import Command
 from agentctl.errors import UsageError
@@ -79,7 +79,7 @@ def help_lines(module: Any, command: Command, width: int) -> Iterator[str]:
     for example, meaning in module.EXAMPLES:
         yield from pair(example, meaning, width)
     yield ""
-    yield f"Usage: agentctl {command.name} {command.usage} [OPTION]...".replace("  ", " ")
+    yield from usage(f"{command.name} {command.usage}".rstrip(), width)
     yield ""
     yield from textwrap.wrap(" ".join((module.parse.__doc__ or "").split()), width)
     made = typer_command(module.parse)

@@ -17,23 +17,23 @@ _LEAST_LAST: Final = 16
 """A last column that has so much room may be wrapped; with less, rows become blocks."""
 
 
+def fitting(titles: Sequence[str], rows: Sequence[Sequence[str]], output: Output) -> Sequence[str]:
+    """The lines of a screen: the titles, and as many of the last rows as it has room for."""
+    room = output.height - 1
+    shown = rows[max(0, len(rows) - room) :]
+    while len(lines := _lines(titles, shown, output)) > room and len(shown) > 1:
+        shown = shown[1:]
+    return lines[:room]
+
+
 def write_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], output: Output) -> None:
     """Write rows; in a pipe without their titles."""
     if not output.is_terminal:
         for row in rows:
             output.line(columns(row))
         return
-    shown = [[plain(cell) for cell in row] for row in rows]
-    if not shown:
-        return
-    if _fits(titles, shown, output.width):
-        from agentctl.cli.tables import show_rows
-
-        show_rows(titles, shown, output)
-        return
-    for row in shown:
-        for line in _block(titles, row, output.width):
-            output.line(line)
+    for line in _lines(titles, rows, output):
+        output.line(line)
 
 
 def write_pairs(pairs: Sequence[tuple[str, str]], output: Output) -> None:
@@ -46,6 +46,15 @@ def write_pairs(pairs: Sequence[tuple[str, str]], output: Output) -> None:
     for name, text in pairs:
         for line in _pair(name, plain(text), indent, output.width):
             output.line(line)
+
+
+def _lines(titles: Sequence[str], rows: Sequence[Sequence[str]], output: Output) -> Sequence[str]:
+    shown = [[plain(cell) for cell in row] for row in rows]
+    if shown and _fits(titles, shown, output.width):
+        from agentctl.cli.tables import lines_of
+
+        return lines_of(titles, shown, output)
+    return [line for row in shown for line in _block(titles, row, output.width)]
 
 
 def _fits(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:

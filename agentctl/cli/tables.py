@@ -24,8 +24,8 @@ _LOUD = {
 }
 
 
-def show_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], output: Output) -> None:
-    """Draw one table; of its columns only the last one is wrapped."""
+def lines_of(titles: Sequence[str], rows: Iterable[Sequence[str]], output: Output) -> Sequence[str]:
+    """Draw one table, line by line; of its columns only the last one is wrapped."""
     from rich.table import Table
     from rich.text import Text
 
@@ -35,7 +35,10 @@ def show_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], output: Outp
     table.add_column(titles[-1], overflow="fold")
     for cells in rows:
         table.add_row(*(Text(plain(cell), style=_LOUD.get(cell, "")) for cell in cells))
-    _console(output).print(table)
+    console = _console(output)
+    with console.capture() as drawn:
+        console.print(table)
+    return drawn.get().splitlines()
 
 
 def show_journal(journal: SeenJournal, output: Output, clock: Clock | None = None) -> None:

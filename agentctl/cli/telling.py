@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -135,7 +135,8 @@ def set_up_logging(output: Output, *, as_json: bool, level: int) -> None:
     """Send log records to stderr: agentctl's own from `level` on, others from INFO on."""
     handler = logging.StreamHandler()
     to_terminal = output.notes_to_terminal
-    handler.setFormatter(_JsonLines() if as_json else _TextLines(to_terminal=to_terminal))
+    lines = _TextLines(output.folded if to_terminal else None)
+    handler.setFormatter(_JsonLines() if as_json else lines)
     if output.options.verbose < _REPEATS_TOO:
         handler.addFilter(_is_news)
     handler.addFilter(_say_where)
@@ -196,15 +197,15 @@ def _mark(record: logging.LogRecord, event: str, call: str | None) -> None:
 
 
 class _TextLines(logging.Formatter):
-    def __init__(self, *, to_terminal: bool) -> None:
+    def __init__(self, folded: Callable[[str, int], str] | None) -> None:
         super().__init__()
-        self._to_terminal = to_terminal
+        self._folded = folded
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
         time = (
             moment.astimezone().strftime("%H:%M:%S")
-            if self._to_terminal
+            if self._folded is not None
             else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         )
         ours = record.name == "agentctl"
@@ -212,6 +213,8 @@ class _TextLines(logging.Formatter):
         name = "" if ours else f"{record.name}{f' ({where})' if where else ''}: "
         level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
         text = f"{time} {level}{name}{plain(record.getMessage())}"
+        if self._folded is not None:
+            text = self._folded(text, len(time) + 1)
         if record.exc_info and record.exc_info[1] is not None:
             text = "\n".join((text, *users_traceback(record.exc_info[1])))
         return text

@@ -19,23 +19,23 @@ class Topic:
 
 _AGAIN: Final = """\
 Examples:
-  agentctl run                             stuck events run again by themselves
-  agentctl invocation retry Bot#3          run stuck or failed event 3 again
-  agentctl requeue set-aside Bot 1         put event 1 back, finished calls kept
-  agentctl requeue set-aside Bot 1 --fresh make it a new event from the start
+  agentctl run                              what was stuck runs again
+  agentctl invocation retry Bot#3           run stuck or failed event 3 again
+  agentctl requeue set-aside Bot 1          put event 1 back, its calls are kept
+  agentctl requeue set-aside Bot 1 --fresh  make it a new event from the start
 
 What makes an event run again, and what that does to its calls:
 
   the event              again by                      finished calls
   ---------------------  ----------------------------  --------------------
   was cut off (a crash,  the next start, by itself     kept, not made again
-  a stop)
+   a stop)
   is stuck (a bug, a     the next start, by itself:    kept, not made again
-  divergence)            mend the code first
+   divergence)           mend the code first
   is stuck, and what     agentctl invocation retry     kept, not made again
-  was wrong is gone
+   was wrong is gone
   diverged, and the new  agentctl invocation retry     kept up to the call
-  code is right          --accept-divergence           that differs
+   code is right         --accept-divergence           that differs
   failed                 agentctl invocation retry     kept; those that the
                                                        failure came out of,
                                                        and what followed,
@@ -44,7 +44,7 @@ What makes an event run again, and what that does to its calls:
   is set aside           the same with --fresh: a new  made again, under
                          number, a new start           new call keys
   completed or was       not at all; invoke it anew    a new event
-  cancelled
+   cancelled
 
 Invoking is no way to run something again: it makes a new event, also with
 --trigger. Only the same idempotency key (-i) finds the event that is there:
@@ -97,7 +97,7 @@ one instance. Said again:
   cancelled              a new event begins
   set aside              refused, exit code 4: put it back first
   of other arguments,    refused, exit code 4: take a new key
-  or another handler
+   or another handler
 
 With --trigger its address is printed in each case. Outcomes are kept for
 retention (7d) after the end; then the key is new again.
@@ -182,7 +182,9 @@ flag wins.
                          like; AGENTCTL_SET has one a line
   --json                 JSON on stdout, errors as JSON on stderr
   --format FORMAT        text, json, or jsonl (a record a line)
-  --color WHEN           auto, always or never; NO_COLOR counts
+  --color WHEN           auto, always or never; NO_COLOR and TERM=dumb count
+                         with auto. Only tables on a terminal are coloured,
+                         so always changes nothing in a pipe
   -q, --quiet            no notes on stderr, only errors
   -v, --verbose          say more; -vv shows tracebacks of agentctl's own
   -y, --yes              answer every question beforehand

@@ -10,6 +10,7 @@ import pytest
 
 from .shop import make_agents
 from .support import Project, wait_until
+from .test_terminal import on_a_terminal
 
 HOLDER = """
 import asyncio
@@ -178,3 +179,14 @@ def test_the_lock_file_stays_and_names_its_holder(held: Project) -> None:
     let_go(held)
     held.programs[0].end().expect(0)
     assert (held.folder() / "lock").exists()
+
+
+def test_on_a_terminal_it_says_whom_it_waits_for(held: Project) -> None:
+    code, written = on_a_terminal(held, "run", "--lock-wait", "1s", columns=200)
+    holder = held.ledger("holding")[0].split()[1]
+    assert code == 5
+    assert f"waiting for pid {holder} " in written
+    assert "at most 1s" in written
+    code, written = on_a_terminal(held, "run", "--lock-wait", "0s", columns=200)
+    assert code == 5
+    assert "waiting for" not in written

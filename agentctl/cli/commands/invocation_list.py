@@ -15,7 +15,7 @@ from agentctl.cli.inputs import states
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
-from agentctl.cli.rows import write_rows
+from agentctl.cli.rows import fitting, write_rows
 from agentctl.engines.port import Desk
 from agentctl.names import Address
 from agentctl.ops import documents, places
@@ -88,11 +88,11 @@ def _watch(
 
         def draw() -> None:
             # What doesn't fit would scroll the newest away, or the titles.
-            fits = query if query.last is not None else replace(query, last=output.height - 2)
-            seen = list_events(desk, chosen, fits)
-            write_rows(
-                events_text.TITLES, events_text.rows_of(seen, _moments(output), place), output
-            )
+            most = query if query.last is not None else replace(query, last=output.height)
+            seen = list_events(desk, chosen, most)
+            rows = events_text.rows_of(seen, _moments(output), place)
+            for line in fitting(events_text.TITLES, rows, output):
+                output.line(line)
 
         return redrawing.watch(draw, output)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from msgspec import UNSET
@@ -24,7 +24,7 @@ from agentctl.cli.watched import Watched
 from agentctl.errors import UsageError
 from agentctl.hosting import Host
 from agentctl.names import check_agent_name
-from agentctl.ops import running
+from agentctl.ops import places, running
 from agentctl.ops.programs import Overrides, load_agents, make_program
 from agentctl.project.model import Project
 
@@ -38,6 +38,9 @@ EXAMPLES = (
 
 # A flag's value belongs behind its `=`: `--until-idle Bot` runs Bot.
 VALUE_IF_BARE = {"--until-idle": "0s"}
+
+_TELL_AFTER_S: Final = 0.5
+"""Who waits for another program's end for so long wants to know for which."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ def execute(request: Request, output: Output) -> int:
         folder=project.root / "agents",
         program=program,
         at_most=_no_limit if watched is None else watched.at_most,
+        held_up=_held_up(project, request) if output.notes_to_terminal else _no_limit,
         output=output,
     )
     return run_program(work, output)
@@ -150,6 +154,21 @@ def _watch(project: Project) -> int:
     return watch(project.folder, left_out)
 
 
+def _held_up(project: Project, request: Request) -> Callable[[], None]:
+    """Say which program holds a folder that this one waits for."""
+
+    def tell() -> None:
+        desk = places.open_desk(places.Place(project.root, project))
+        for agent in request.agents or sorted(project.agents):
+            holder = desk.holder(agent)
+            if holder is not None and holder.pid != os.getpid():
+                wait = f"at most {request.lock_wait_s:g}s"
+                log.info("waiting for pid %d (%s), %s", holder.pid, holder.command, wait)
+                return
+
+    return tell
+
+
 def _no_limit() -> None:
     """Calls have the grace of their own."""
 
@@ -161,13 +180,16 @@ async def _serve(
     folder: Path,
     program: Host,
     at_most: Callable[[], timedelta | None],
+    held_up: Callable[[], object],
     output: Output,
 ) -> int:
     import asyncio
 
     asked = asyncio.Event()
     signals.serve(lambda: program.begin_stop(at_most()), asked, program.grace)
+    telling = asyncio.get_running_loop().call_later(_TELL_AFTER_S, held_up)
     async with program as engine:
+        telling.cancel()
         if request.until_idle_s is None:
             log.info("serving %s; Ctrl-C stops", folder)
         served = await running.serve(engine, stop_asked=asked, idle_within_s=request.until_idle_s)
