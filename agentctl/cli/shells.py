@@ -15,16 +15,33 @@ from agentctl.cli.options import COLORS, FORMATS, GLOBAL_FLAGS, TAKES_VALUE
 from agentctl.cli.parsing import options_of, typer_command
 from agentctl.cli.table import COMMANDS, HELP
 from agentctl.cli.topics import TOPICS
+from agentctl.engines.changes import State
+from agentctl.ops.health import FAILS
+from agentctl.ops.schemas import names
+from agentctl.records import KINDS
 
 VALUED: Final = (
     *sorted(TAKES_VALUE),
     *("-C", "--project", "--root", "--set", "--format", "--color"),
 )
 """The options after which a value stands, and no command."""
+_STATES: Final = [str(state).replace("_", "-") for state in State]
+_VALUES: Final[Mapping[str, Sequence[str]]] = {
+    "--format": FORMATS,
+    "--color": COLORS,
+    "--status": _STATES,
+    "--for": _STATES,
+    "--fail-on": FAILS,
+    "--if-full": ("wait", "refuse"),
+    "--log-format": ("text", "json"),
+    "--kind": sorted(KINDS),
+}
+"""The options of which it is known what may stand behind them."""
 _SHELLS_WORDS: Final = ("bash", "zsh", "fish")
 _ARGUMENTS: Final[Mapping[str, Sequence[str]]] = {
     "help": sorted({*TOPICS, *(command.words[0] for command in COMMANDS)}),
     "completion": _SHELLS_WORDS,
+    "schema": names(),
 }
 
 
@@ -117,8 +134,7 @@ _LOOP: Final = r"""        if [ "$skip" = 1 ]; then skip=0; continue; fi
         esac
     done
     case $prev in
-        --format) known="%(formats)s" ;;
-        --color) known="%(colors)s" ;;
+%(values)s
         %(other)s) return 0 ;;
     esac
     if [ -z "$known" ]; then
@@ -130,9 +146,10 @@ _LOOP: Final = r"""        if [ "$skip" = 1 ]; then skip=0; continue; fi
 def _loop() -> str:
     return _LOOP % {
         "valued": "|".join(VALUED),
-        "formats": " ".join(FORMATS),
-        "colors": " ".join(COLORS),
-        "other": "|".join(name for name in VALUED if name not in ("--format", "--color")),
+        "values": "\n".join(
+            f'        {name}) known="{" ".join(words)}" ;;' for name, words in _VALUES.items()
+        ),
+        "other": "|".join(name for name in VALUED if name not in _VALUES),
         "cases": _cases(),
     }
 
@@ -208,6 +225,8 @@ def _fish() -> str:
 def _fish_option(name: str, told: str, when: str) -> str:
     how = "-l" if name.startswith("--") else "-s"
     needs = " -r" if name in VALUED else ""
+    if name in _VALUES:
+        needs = f" -x -a {_quoted(' '.join(_VALUES[name]))}"
     about = f" -d {_quoted(told)}" if told else ""
     return f"complete -c agentctl{when} {how} {name.lstrip('-')}{needs}{about}"
 

@@ -107,9 +107,9 @@ def _tell_recovered(found: Recovered, *, every: bool) -> None:
         log.warning("%s; the rest is whole", text, extra=agent)
     if found.unfinished:
         log.info(
-            "%s: %s run again; see: agentctl inspect journal %s",
+            "%s: %s; see: agentctl inspect journal %s",
             found.agent,
-            _listed(found.unfinished),
+            _unfinished(found),
             found.agent,
             extra=agent,
         )
@@ -172,10 +172,24 @@ def _aside(event: Address) -> str:
     )
 
 
+def _unfinished(found: Recovered) -> str:
+    """What runs again, and what begins only now."""
+    new = set(found.new)
+    again = [event for event in found.unfinished if event not in new]
+    told = []
+    if again:
+        one = len(again) == 1
+        what = "1 unfinished event runs" if one else f"{len(again)} unfinished events run"
+        told.append(f"{what} again ({_listed(again)})")
+    if found.new:
+        what = "1 event has" if len(new) == 1 else f"{len(new)} events have"
+        told.append(f"{what} yet to begin ({_listed(found.new)})")
+    return ", ".join(told)
+
+
 def _listed(events: Sequence[Address]) -> str:
-    shown = ", ".join(str(event) for event in events[:5])
     more = f" and {len(events) - 5} more" if len(events) > 5 else ""
-    return f"{len(events)} unfinished event{'s' * (len(events) != 1)} ({shown}{more})"
+    return ", ".join(str(event) for event in events[:5]) + more
 
 
 def _say_where(record: logging.LogRecord) -> bool:

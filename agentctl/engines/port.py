@@ -99,6 +99,7 @@ class Recovered(Struct, frozen=True):
         stuck: those that can't run: their handler is gone, or their arguments don't fit; each
             with the reason.
         cut: what was wrong with a tail that was cut off, or None.
+        new: those of the unfinished ones that have never begun.
     """
 
     agent: str
@@ -108,6 +109,7 @@ class Recovered(Struct, frozen=True):
     stuck: Sequence[tuple[Address, str]]
     cut: str | None
     lying: Sequence[Address] = ()
+    new: Sequence[Address] = ()
 
 
 class Stopped(Struct, frozen=True):

@@ -36,7 +36,9 @@ def test_beside_a_program_a_stuck_event_is_not_for_another_run() -> None:
     assert "agentctl invocation retry Bot#1" in hint
 
 
-def test_a_stuck_event_of_another_program_is_told_so(command: Any, desk: Any, code: None) -> None:
+def test_a_stuck_event_of_another_program_is_told_so(
+    command: Any, desk: Any, code: None, engine: Any
+) -> None:
     desk.holder_here = FakeHolder(
         Invoked("Bot#1"), Ended(EVENT, "request", "stuck", text="KeyError: 1")
     )

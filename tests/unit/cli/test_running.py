@@ -139,12 +139,22 @@ def test_a_failing_disk_gives_74(command: Any, engine: Any) -> None:
 def test_run_says_what_it_recovered_and_where_to_look(command: Any, engine: Any) -> None:
     engine.found = [
         Recovered("Bot", "/srv", [EVENT], [Address("Bot", (), 2)], [], "half a line"),
+        Recovered(
+            "Dave",
+            "/srv",
+            [Address("Dave", (), number) for number in range(1, 5)],
+            [],
+            [],
+            None,
+            new=[Address("Dave", (), number) for number in range(2, 5)],
+        ),
         Recovered("Clerk", "/srv", [], [], [(Address("Clerk", (), 3), "no handler")], None),
     ]
     ran = command("run", "--until-idle")
     assert ran.code == 0
     for said in (
-        "Bot: 1 unfinished event (Bot#1) run again; see: agentctl inspect journal Bot",
+        "Bot: 1 unfinished event runs again (Bot#1); see: agentctl inspect journal Bot",
+        "Dave: 1 unfinished event runs again (Dave#1), 3 events have yet to begin (Dave#2, Dave#3,",
         "agentctl requeue set-aside Bot 2",
         "cut off: half a line",
         "Clerk#3 is stuck: no handler",

@@ -143,4 +143,5 @@ def _found(agent: AgentRuntime, opened: recovery.Opened, moved: list[EventHistor
             for number, one in sorted(history.asides.items())
             if number not in aside
         ],
+        [agent.address(one.accepted) for one in history.open.values() if one.started_us is None],
     )
