@@ -115,11 +115,11 @@ def failure_of_end(end: Ended, *, beside: bool = False) -> Failure:
         code, what = 1, f"{event} is stuck"
         detail = f"{end.text} ({end.line})" if end.line else end.text
         then = (
-            f"start the program that serves it again, or: agentctl invocation retry {event}"
+            f"then start its program anew, or: agentctl invocation retry {event}"
             if beside
-            else f"don't invoke another: agentctl run {end.event.agent} --until-idle"
+            else f"so don't invoke another: agentctl run {end.event.agent} --until-idle"
         )
-        hint = "mend the code; the event runs again at the next start, with its recorded calls; "
+        hint = "mend the code; the event runs again at the next start, with its recorded calls, "
         hint += then
     elif end.status == "cancelled":
         code, what, detail = 1, f"{event} was cancelled", "somebody cancelled it before it ended"

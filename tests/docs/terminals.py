@@ -1,4 +1,4 @@
-"""Two terminals, as a reader has them beside each other: 100 columns, no colour.
+"""Two terminals, as a reader has them beside each other: no colour, 100 columns in the second.
 
 Owns: the program in the first one, and what it has printed that no block has shown yet.
 Keeps: no program outlives its page; every wait has an end.
@@ -72,14 +72,16 @@ class Screen:
         self._child.close(force=True)
 
 
-def open_screen(command: str, here: Path, environment: Mapping[str, str]) -> Screen:
+def open_screen(
+    command: str, here: Path, environment: Mapping[str, str], columns: int = 100
+) -> Screen:
     """Start a shell's command on a terminal of its own."""
     child = pexpect.spawn(
         "bash",
         ["-c", command],
         cwd=str(here),
         env={**environment, "NO_COLOR": "1", "TERM": "xterm"},
-        dimensions=(30, 100),
+        dimensions=(30, columns),
         echo=False,
         timeout=PATIENCE_S,
         encoding="utf-8",
@@ -92,7 +94,7 @@ class FirstTerminal:
     """The terminal in which a program goes on while commands are typed into another.
 
     Its blocks are what it shows, bit by bit: a command behind `$ `, what is printed since, and
-    `^C` where a reader stops it.
+    `^C` where a reader stops it, which a terminal shows in front of what is printed next.
     """
 
     def __init__(self) -> None:
@@ -125,7 +127,7 @@ class FirstTerminal:
             self._screen, self._seen = start(f"exec {lines.pop(0)[2:].strip()}"), 0
         screen = self._screen
         assert screen is not None, "nothing was started in the first terminal"
-        before, stopped, after = "".join(lines).partition("^C\n")
+        before, stopped, after = "".join(lines).partition("^C")
         self._until(screen, before, same)
         if stopped:
             screen.type("\x03")

@@ -57,7 +57,7 @@ def read(reader: Reader, block: Block) -> None:
             json.loads(line)
 
 
-@pytest.mark.parametrize("shown", ["one\ntwo\n", "one\n^C\nstopped\n"])
+@pytest.mark.parametrize("shown", ["one\ntwo\n", "one\n^Cstopped\n"])
 @pytest.mark.parametrize("page", ["what it shows", "something else"])
 def test_what_a_terminal_shows_is_compared(page: str, shown: str, tmp_path: Path) -> None:
     (tmp_path / "reader").mkdir()
