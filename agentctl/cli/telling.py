@@ -227,7 +227,8 @@ class _TextLines(logging.Formatter):
         name = "" if ours else f"{record.name}{f' ({where})' if where else ''}: "
         level = f"{record.levelname.lower()}: " if record.levelno >= logging.WARNING else ""
         text = f"{time} {level}{name}{plain(record.getMessage())}"
-        if self._folded is not None:
+        # A traceback's lines keep their blanks, as Python writes them.
+        if self._folded is not None and not record.getMessage().startswith(" "):
             text = self._folded(text, len(time) + 1)
         if record.exc_info and record.exc_info[1] is not None:
             text = "\n".join((text, *users_traceback(record.exc_info[1])))

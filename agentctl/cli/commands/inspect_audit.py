@@ -15,6 +15,7 @@ from agentctl.cli.commands.inspecting import (
     instant_of,
     narrowed,
 )
+from agentctl.cli.folding import fold
 from agentctl.cli.output import Output, plain
 from agentctl.ops import documents
 from agentctl.ops.journal import JournalQuery
@@ -60,5 +61,6 @@ def execute(request: Request, output: Output) -> int:
         return 0
     for log in seen:
         for line in log.lines:
-            output.line(plain(line))
+            text = plain(line)
+            output.line(fold(text, output.width) if output.is_terminal else text)
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentctl.cli.folding import fold
+from agentctl.cli.telling import log
 from agentctl.cli.topics import TOPICS
 
 from .journals import AT, HEADER, write
@@ -83,6 +84,36 @@ def test_errors_and_notes_on_a_terminal_are_broken_at_blanks(
     lines = stream.getvalue().splitlines()
     assert max(map(len, lines)) <= 40
     assert "  agentctl invocation list Bot; and what" in lines
+
+
+def test_a_traceback_in_a_log_keeps_its_blanks(
+    command: Any, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "    await self.email.send(order_id, receipt.number)"
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    def tell() -> None:
+        log.error("  %s", source)
+        log.error("a line of the log that is much longer than forty columns are")
+
+    engine.during = tell
+    command("run", "--until-idle", env={"COLUMNS": "40"})
+    lines = stream.getvalue().splitlines()
+    assert any(line.endswith(f" error:   {source}") for line in lines)
+    assert "         is much longer than forty" in lines
+
+
+def test_audit_lines_on_a_terminal_are_broken_at_blanks(
+    command: Any, desk: Any, terminal: Callable[..., Any]
+) -> None:
+    line = "2026-11-30T18:02:22.678606Z Bot started: 0 events unfinished"
+    desk.audits = {"Bot": [line]}
+    assert command("inspect", "audit").out == f"{line}\n"
+    stream = terminal(40)
+    command("inspect", "audit")
+    assert stream.getvalue() == f"{line[:40].rstrip()}\n  {line[40:].strip()}\n"
 
 
 def test_the_newest_events_stay_on_a_screen_however_high_their_rows_are(

@@ -163,9 +163,9 @@ def _takes_word(taken: Codec[Any], word: str) -> bool:
 
 def _no_argument(signature: CallSignature, name: str, known: Iterable[str]) -> BadArguments:
     near = nearest_hint(name, known, "arguments that go by name")
-    return BadArguments(
-        f"{signature.title} has no argument {name!r}", hint=f"{near}; {_takes(signature)}"
-    )
+    joined = " " if near.endswith("?") else "; "
+    hint = f"{near}{joined}{_takes(signature)}"
+    return BadArguments(f"{signature.title} has no argument {name!r}", hint=hint)
 
 
 def _quoted(taken: Codec[Any], text: str) -> str:
