@@ -82,9 +82,7 @@ def test_what_a_deletion_cancels_leaves_no_key_behind_beside_a_program_or_later(
         assert gone.cancelled == ("Bot/a#1", "Bot/a#2")
         return await host.carry_out(by_key[0])
 
-    beside = scene.live(
-        do, scene.asked("nap", key=None), scene.asked("pay", "x", key="k")
-    )
+    beside = scene.live(do, scene.asked("nap", key=None), scene.asked("pay", "x", key="k"))
     (later,) = scene.cold(by_key[1])
     assert short(beside) == short(later) == ("unknown", None)
     assert scene.till.made == ["clean up"]
