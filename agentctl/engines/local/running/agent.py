@@ -124,8 +124,8 @@ class AgentRuntime:
         return self.waiting_to_begin >= self.settings.capacity
 
     async def room(self) -> None:
-        """Wait until another event may wait to begin; nothing is lost if this is given up."""
-        while self.is_full:
+        """Wait until another event may wait to begin, or the program ends."""
+        while self.is_full and not self.program.is_ending:
             await self.events.room()
 
     def queue(self, history: EventHistory) -> None:
