@@ -125,8 +125,8 @@ class AgentRuntime:
         return self.waiting_to_begin >= self.settings.capacity
 
     async def room(self) -> None:
-        """Wait until another event may wait to begin; nothing is lost if this is given up."""
-        while self.is_full:
+        """Wait until another event may wait to begin, or the program ends."""
+        while self.is_full and not self.program.is_ending:
             await self.events.room()
 
     def queue(self, history: EventHistory) -> None:
@@ -364,7 +364,7 @@ class AgentRuntime:
     def fail_waiters(self, error: BaseException) -> None:
         """Tell whoever waits for an end, or for room, that none comes in this program."""
         self.waiters.fail(error)
-        self.events.fail(error)
+        self.events.make_room()
 
     def abandon(self) -> None:
         """Free the lock without another record: the disk failed, or the program is dying.
