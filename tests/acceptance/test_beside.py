@@ -272,3 +272,14 @@ def test_a_timeout_passes_also_where_the_program_hangs(project: Project) -> None
     finally:
         program.send(signal.SIGCONT)
     assert project.agentctl("invoke", "Clerk", "echo", "y").expect(0).out == '"y"\n'
+
+
+def test_what_is_no_utf8_is_refused_beside_a_program_too(open_desk: Project) -> None:
+    noise = "\udcff"  # the byte 0xff
+    open_desk.agentctl("invoke", "Clerk", "echo", noise).expect_error(2, "UTF-8")
+    open_desk.agentctl("invoke", "-i", noise, "Clerk", "echo", "x").expect_error(2, "UTF-8")
+    open_desk.agentctl("invocation", "cancel", "Clerk", noise).expect_error(2, "UTF-8")
+    open_desk.agentctl("invoke", 'Desk("\\ud800")', "add", "1").expect_error(2, "no address")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    told = open_desk.agentctl("invoke", "Clerk", "echo", "é", env=plain).expect(0)
+    assert told.out in ('"é"\n', '"\\u00e9"\n')
