@@ -6,6 +6,7 @@ Every option also has an environment variable, AGENTCTL_ and its name. Never run
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -18,18 +19,22 @@ from agentctl.cli.layout import pair
 from agentctl.cli.options import GLOBAL_FLAGS
 from agentctl.cli.table import Command
 from agentctl.errors import UsageError
+from agentctl.names import is_utf8
 
 
 def parse(module: Any, words: Sequence[str], command: Command) -> Any:
     """Read a command's words as its module's `parse` declares them.
 
-    `VALUE_IF_BARE` in the module gives options that may stand without a value the one they mean.
+    `VALUE_IF_BARE` in the module gives options that may stand without a value the one they mean;
+    `TAKES_PATHS` says that words may be paths, which stay as the system has them.
 
     Raises:
         UsageError: they don't fit.
     """
     made = typer_command(module.parse)
     given = _filled_in(words, getattr(module, "VALUE_IF_BARE", {}))
+    if not getattr(module, "TAKES_PATHS", False):
+        given = [_as_text(word) for word in given]
     try:
         return made.main(args=given, prog_name=f"agentctl {command.name}", standalone_mode=False)
     except TyperException as error:
@@ -40,6 +45,16 @@ def _filled_in(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
     end = words.index("--") if "--" in words else len(words)
     filled = [f"{word}={values[word]}" if word in values else word for word in words[:end]]
     return [*filled, *words[end:]]
+
+
+def _as_text(word: str) -> str:
+    """Read a word as UTF-8, whatever the locale made of it; the name of a file stays as it is."""
+    if is_utf8(word) or word.removeprefix("--args=").startswith("@"):
+        return word
+    try:
+        return os.fsencode(word).decode()
+    except UnicodeError:
+        raise UsageError(f"{word[:80]!r} isn't UTF-8", hint="write it as UTF-8") from None
 
 
 def typer_command(function: Callable[..., Any]) -> Any:

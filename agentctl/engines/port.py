@@ -234,8 +234,12 @@ class Holder(Protocol):
     the program ends before it answers: who asks asks again, under the same id.
     """
 
-    def invoke(self, request: InvokeRequest) -> Invoked:
-        """Have an event accepted, durably; or have a query read."""
+    def invoke(self, request: InvokeRequest, timeout_s: float | None) -> Invoked:
+        """Have an event accepted, durably; or have a query read.
+
+        Raises:
+            TimeoutError: no answer yet; whether it was accepted isn't known.
+        """
         ...
 
     def wait(self, event: Address, timeout_s: float | None) -> Ended:

@@ -21,6 +21,7 @@ from agentctl.ops import documents, places
 from agentctl.ops.asking import new_id
 from agentctl.ops.invoking import Outcome, invoke, trigger
 from agentctl.project.model import Project
+from agentctl.times import SystemClock
 
 EXAMPLES = (
     ("agentctl invoke Bot request 7", "run request(7) of Bot, and print its result"),
@@ -164,6 +165,7 @@ def _run(request: Request, project: Project, desk: Desk, output: Output) -> Outc
         desk,
         request.asked,
         alone,
+        clock=SystemClock(),
         wait_s=request.lock_wait_s,
         timeout_s=request.timeout_s,
     )
@@ -207,17 +209,31 @@ def _tell(request: Request, outcome: Outcome, output: Output) -> int:
         return _tell_accepted(request, outcome, output)
     if outcome.ended is not None:
         return _tell_end(request, outcome.ended, output)
+    failure = _late(request, outcome)
+    write_failure(failure, output)
+    return failure.code
+
+
+def _late(request: Request, outcome: Outcome) -> Failure:
+    passed = f"--timeout passed ({request.timeout_s:g} s)"
+    if outcome.event is None:
+        asked = request.asked
+        return Failure(
+            124,
+            f"the program that runs {asked.agent} doesn't answer",
+            f"{passed}; it may accept the event yet",
+            "look whether it did before you ask again without an idempotency key: "
+            f"agentctl invocation list {asked.agent}",
+        )
     event = str(outcome.event)
-    failure = Failure(
+    return Failure(
         124,
         f"{event} hasn't ended yet",
-        f"--timeout passed ({request.timeout_s:g} s); the program that runs it goes on with it",
+        f"{passed}; the program that runs it goes on with it",
         f"wait for it with: agentctl invocation wait {event}",
         event,
         "running",
     )
-    write_failure(failure, output)
-    return failure.code
 
 
 def _tell_accepted(request: Request, outcome: Outcome, output: Output) -> int:
