@@ -75,8 +75,7 @@ class Serving:
 
     async def close(self) -> None:
         """Hang up; who asks again finds the next holder."""
-        for server in self._servers:
-            await server.close()
+        await asyncio.gather(*(server.close() for server in self._servers))
 
     def _methods(self, agent: str) -> dict[str, Callable[[Raw], Awaitable[object]]]:
         here: dict[str, tuple[Any, Callable[..., Awaitable[object]]]] = {
