@@ -102,8 +102,8 @@ class LocalEngine:
             await self.program.recovered.wait()
             self._check_dead()
             self._serving.open()
-            for asked, askings in self._to_tell.items():
-                self.program.tell(asked, askings)
+            while self._to_tell:
+                self.program.tell(*self._to_tell.popitem())
         except BaseException:
             if self.program.dead is None:
                 await self.stop()

@@ -325,7 +325,7 @@ class AgentRuntime:
         number, accepted = event.number, event.accepted
         self.stuck.pop(number, None)
         self.events.withdraw(number)
-        self.instances.leave(number)
+        self.instances.leave(accepted.of, number)
         event.end = record
         self.history.finish(event, record)
         self._free_instance(number)
