@@ -208,7 +208,7 @@ def _tell(request: Request, outcome: Outcome, output: Output) -> int:
     if outcome.how == "accepted":
         return _tell_accepted(request, outcome, output)
     if outcome.ended is not None:
-        return _tell_end(request, outcome.ended, output)
+        return _tell_end(request, outcome.ended, output, beside=outcome.beside)
     failure = _late(request, outcome)
     write_failure(failure, output)
     return failure.code
@@ -260,12 +260,12 @@ def _write(request: Request, event: str | None, result: bytes, output: Output) -
     return 0
 
 
-def _tell_end(request: Request, end: Ended, output: Output) -> int:
+def _tell_end(request: Request, end: Ended, output: Output, *, beside: bool = False) -> int:
     if end.status == "completed":
         return _write(request, str(end.event), end.result or b"null", output)
     if end.error is not None and end.status == "stuck" and not end.divergence:
         for line in () if output.options.json else users_traceback(end.error):
             output.trouble(line)
-    failure = failure_of_end(end)
+    failure = failure_of_end(end, beside=beside)
     write_failure(failure, output)
     return failure.code
