@@ -46,6 +46,7 @@ class DueTimes:
         heapq.heappush(self._heap, (due_us, number))
         if self._armed_us is None or due_us < self._armed_us:
             self._arm()
+            self._program.moved.set()
 
     def withdraw(self, number: int) -> None:
         """Let an event no longer wait."""
