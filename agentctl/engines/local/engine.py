@@ -274,6 +274,7 @@ class LocalEngine:
             program.stopping = True
             program.guard(self._say_stopping)
         program.clear_queues()
+        self._pump_all()  # who waits for room hears that there will be none
         settings = {name: binding.settings for name, binding in self._bindings.items()}
         graces = {name: shorter(one.grace, self._grace_at_most) for name, one in settings.items()}
         cut_off = await end_calls(program, graces)
@@ -307,8 +308,9 @@ class LocalEngine:
             if self._speaking:
                 with suppress(DiskTrouble):  # the next write says so, where it can be told
                     self._say_stopping()
-            # A start that is under way has nothing more to wait for.
+            # A start that is under way has nothing more to wait for, and who waits for room, too.
             self.program.loop.call_soon_threadsafe(self.program.recovered.set)
+            self.program.loop.call_soon_threadsafe(self._pump_all)
         return self._holding
 
     def _say_stopping(self) -> None:

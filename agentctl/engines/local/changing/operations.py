@@ -227,9 +227,10 @@ def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> Non
     answer = _answered(ground, request, deleted)
     ground.commit([*ends.values(), *cancels.values(), gone, *answer])
     # Crash here: on record as a whole, or not at all: it is one write.
-    ground.forget(of)
     for event in events:
         if event.number in ends:
             ground.withdraw(event, ends[event.number])
-        elif event.number in cancels:
+    ground.forget(of)  # in the order of the records: what a cancelled key stood for goes, too
+    for event in events:
+        if event.number in cancels:
             ground.deliver(event, cancels[event.number])

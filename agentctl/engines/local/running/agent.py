@@ -366,7 +366,7 @@ class AgentRuntime:
     def fail_waiters(self, error: BaseException) -> None:
         """Tell whoever waits for an end, or for room, that none comes in this program."""
         self.waiters.fail(error)
-        self.events.fail(error)
+        self.events.make_room()
 
     def abandon(self) -> None:
         """Free the lock without another record: the disk failed, or the program is dying.
