@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -254,8 +254,13 @@ class LocalEngine:
         for agent, asking in self.program.open_asks.values():
             if agent in self.agents and self.answering.is_moving(agent, asking):
                 return False
+        if any(rest is not None and rest <= within_s for rest in self._rests()):
+            return False
         due_s = self.program.timers.next_due_s
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
+
+    def _rests(self) -> Iterator[float | None]:
+        return (agent.due.rest_s for agent in self.agents.values())
 
     # -- stopping
 

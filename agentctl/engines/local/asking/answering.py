@@ -109,13 +109,13 @@ class Answering:
         wanted = wanted_of(runtime.spec, request)
         runtime.forget_old_outcomes()
         same = find_same(runtime.name, runtime.history, wanted)
-        if same is None and runtime.is_full:
+        if same is None and wanted.due_us is None and is_full(runtime):
             if request.if_full == "refuse":
                 raise LaneFull(
                     f"{runtime.waiting_to_begin} events of {runtime.name} wait to begin already",
                     hint="try again later; or wait for room: --if-full wait",
                 )
-            await runtime.room()
+            await runtime.events.room()
             return await self.accept(request, watch=watch)
         number = self.put(runtime, wanted) if same is None else _number(same)
         taken = self._take(runtime, number, (same is not None, watch))
@@ -229,6 +229,11 @@ class Answering:
 
 _OURS = frozenset({70, 74})
 """Exit codes of what is no answer, but the end of everything."""
+
+
+def is_full(runtime: AgentRuntime) -> bool:
+    """Whether as many events of an agent wait to begin as may (R22)."""
+    return runtime.waiting_to_begin >= runtime.settings.capacity
 
 
 def _number(same: int | OutcomeRecord) -> int:
