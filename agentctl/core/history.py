@@ -150,6 +150,8 @@ class JournalHistory:
         if used or record.event in self.open:
             raise ValueError(f"event {record.event} is there twice")
         self.begin(EventHistory(record, body))
+        if record.was is not None:
+            self.asides.pop(record.was, None)
 
     def begin(self, event: EventHistory) -> None:
         """Take an event that was accepted."""
@@ -234,6 +236,9 @@ class JournalHistory:
         self.asides[event.number] = record
 
     def _requeued(self, record: RequeuedRecord, _body: bytes) -> None:
+        if record.fresh is not None and record.fresh in self.open:
+            self.asides.pop(record.requeued, None)  # the new event's own record may have said so
+            return
         if record.requeued not in self.asides:
             raise ValueError(f"event {record.requeued} isn't set aside")
         if record.fresh is None:
@@ -269,6 +274,7 @@ class JournalHistory:
         """Drop what is known of an instance that was deleted."""
         self.states.pop(of, None)
         self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
+        self.kept.forget(of)
 
     def _told(self, record: ToldRecord, body: bytes) -> None:
         event = self.open.get(record.event) or self.kept.events.get(record.event)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from agentctl.core.event_history import EventHistory
-from agentctl.names import format_call_key, format_instance
+from agentctl.names import Identity, format_call_key, format_instance
 from agentctl.records import FailedRecord
 
 MOST_FAILED: Final = 1000
@@ -81,6 +81,13 @@ class Kept:
         for numbers in (self._recent, self._failed):
             if number in numbers:
                 numbers.remove(number)
+
+    def forget(self, of: Identity) -> None:
+        """Let the failed events of an instance go: a retry would bring it back."""
+        for number, event in list(self.events.items()):
+            failed = isinstance(event.end, FailedRecord)
+            if failed and event.accepted.of == of and asking_of(event) not in self.untold:
+                self.take(number)
 
     def told(self, asking: Asking) -> None:
         """Note that who asked has the answer."""

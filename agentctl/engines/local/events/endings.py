@@ -37,7 +37,7 @@ from agentctl.sdk.loop import HandlerLoop
 from agentctl.value_errors import clean
 from agentctl.values import RecordedError, decode_error, encode_error
 
-log = logging.getLogger("agentctl")
+_log = logging.getLogger("agentctl")
 
 _OWN_ERRORS: Final = (
     AgentError,
@@ -171,7 +171,7 @@ def cancelled(finished: Finished, loop: HandlerLoop) -> End:
     assert root is not None
     error = root.exception() if root.done() and not root.cancelled() else None
     if error is not None:
-        log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
+        _log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
     record = CancelledRecord(_number(finished), ran=True, at=finished.at_us)
     return by_cancellation(finished.event, finished.handler.name, record)
 
