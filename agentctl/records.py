@@ -383,10 +383,5 @@ def decode_line(body: bytes, *, path: str, line: int) -> tuple[str, Record]:
     except FormatTooNew as error:
         raise FormatTooNew(f"{path}, line {line}: {error.message}", hint=error.hint) from None
     except (ValueError, RecursionError) as error:
-        raise JournalDamaged(
-            f"{path}, line {line}: {error}",
-            path=path,
-            line=line,
-            reason=str(error),
-            hint="read what is there with: agentctl inspect journal",
-        ) from None
+        hint = "read what is there with: agentctl inspect journal"
+        raise JournalDamaged(path, line, str(error), hint=hint) from None

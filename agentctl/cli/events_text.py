@@ -8,18 +8,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from agentctl.cli.failures import error_text
 from agentctl.cli.moments import Moments
 from agentctl.engines.changes import State
 from agentctl.engines.views import EventView
 from agentctl.ops.hidden import hide
+from agentctl.ops.places import Place
 from agentctl.ops.views import Seen
 
-TITLES: Final = ("event", "state", "handler", "key", "accepted", "next")
+TITLES: Final = ("event", "state", "handler", "key", "accepted", "next, or outcome")
 _LONGEST: Final = 200
+_ENDS: Final = {
+    State.COMPLETED: "result",
+    State.FAILED: "error",
+    State.CANCELLED: "reason",
+    State.MISSED: "reason",
+}
 
 
-def rows_of(seen: Seen, moments: Moments) -> list[Sequence[str]]:
+def rows_of(seen: Seen, moments: Moments, place: Place) -> list[Sequence[str]]:
     """One row an event: event, state, handler, key, when it was accepted, what comes next."""
+
+    def start(event: EventView) -> str | None:
+        return None if seen.held(event) else place.start_of(event.event.agent)
+
     return [
         (
             str(event.event),
@@ -27,24 +39,33 @@ def rows_of(seen: Seen, moments: Moments) -> list[Sequence[str]]:
             event.handler,
             event.key or "-",
             moments(event.accepted_us),
-            what_next(event, moments, held=seen.held(event)),
+            what_next(event, moments, start=start(event)),
         )
         for event in seen.events
     ]
 
 
-def what_next(event: EventView, moments: Moments, *, held: bool) -> str:
-    """Say in a few words why an event stands where it does, and what comes next."""
+def name_of_next(event: EventView) -> str:
+    """Name what `what_next` says."""
+    return _ENDS.get(event.state, "next")
+
+
+def what_next(event: EventView, moments: Moments, *, start: str | None) -> str:
+    """Say in a few words why an event stands where it does, and what comes next.
+
+    Args:
+        start: how to start a program for it; None where one holds its folder.
+    """
     agent = event.event.agent
     match event.state:
         case State.SCHEDULED:
-            return f"due {moments(event.next_us)}"
+            return _due("due", event, moments, start)
         case State.SLEEPING:
-            return f"goes on {moments(event.next_us)}"
+            return _due("goes on", event, moments, start)
         case State.WAITING:
             return f"waits for {event.waits_for or 'an answer'}"
-        case State.QUEUED if not held:
-            return f"needs a program: agentctl run {agent}"
+        case State.QUEUED if start is not None:
+            return f"needs a program: {start}"
         case State.QUEUED:
             return f"waits for {event.waits_for or 'its turn'}"
         case State.RUNNING:
@@ -56,7 +77,14 @@ def what_next(event: EventView, moments: Moments, *, held: bool) -> str:
         case State.COMPLETED:
             return _short("-" if event.value is None else hide(event.value).decode())
         case _:
-            return _short(": ".join(each for each in (event.type, event.text) if each) or "-")
+            return _short(error_text(event.type, event.text) or "-")
+
+
+def _due(word: str, event: EventView, moments: Moments, start: str | None) -> str:
+    if not moments.is_past(event.next_us):
+        return f"{word} {moments(event.next_us)}"
+    was = f"was due {moments(event.next_us)}"
+    return was if start is None else f"{was}; needs a program: {start}"
 
 
 def _under_way(event: EventView, moments: Moments) -> str:

@@ -36,6 +36,7 @@ _HINTS: Final = (
     (DiskTrouble, "what was acknowledged is safe; make the folder writable, and start again"),
     (EventError, "agentctl inspect journal shows what happened"),
 )
+_OWN: Final = "builtins."
 _OTHER_HINT: Final = "nothing was changed; agentctl inspect journal shows what can be read"
 
 
@@ -79,8 +80,12 @@ def unexpected(error: BaseException) -> Failure:
     )
 
 
-def failure_of_end(end: Ended) -> Failure:
-    """Make the three lines of an event that didn't complete."""
+def failure_of_end(end: Ended, *, beside: bool = False) -> Failure:
+    """Make the three lines of an event that didn't complete.
+
+    Args:
+        beside: another program runs the agent, and goes on.
+    """
     event = str(end.event)
     if end.status == "stuck" and end.divergence:
         code, what, detail = 6, f"{event} is stuck: it diverged from what is on record", end.text
@@ -92,21 +97,29 @@ def failure_of_end(end: Ended) -> Failure:
     elif end.status == "stuck":
         code, what = 1, f"{event} is stuck"
         detail = f"{end.text} ({end.line})" if end.line else end.text
-        hint = (
-            "mend the code; the event runs again at the next start, with its recorded calls, so "
-            f"don't invoke another: agentctl run {end.event.agent} --until-idle"
+        then = (
+            f"start the program that serves it again, or: agentctl invocation retry {event}"
+            if beside
+            else f"don't invoke another: agentctl run {end.event.agent} --until-idle"
         )
+        hint = "mend the code; the event runs again at the next start, with its recorded calls; "
+        hint += then
     elif end.status == "cancelled":
         code, what, detail = 1, f"{event} was cancelled", "somebody cancelled it before it ended"
         hint = "invoke it again if it is wanted after all"
     else:
         code, what = 1, f"{event} failed"
-        detail = f"{end.type}: {end.text}" if end.type and end.text else end.type or end.text
+        detail = error_text(end.type, end.text)
         hint = (
             f"it doesn't run again by itself; run it again from the failing call: "
             f"agentctl invocation retry {event}"
         )
     return Failure(code, what, detail or what, hint, event, end.status, end.type)
+
+
+def error_text(type_name: str | None, text: str) -> str:
+    """Write an error as a traceback ends: Python's own types go without their module."""
+    return ": ".join(each for each in ((type_name or "").removeprefix(_OWN), text) if each)
 
 
 def write_failure(failure: Failure, output: Output, error: BaseException | None = None) -> None:

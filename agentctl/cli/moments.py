@@ -25,6 +25,10 @@ class Moments:
         span = span_of(abs(self._now_us - instant_us))
         return f"{span} ago" if instant_us <= self._now_us else f"in {span}"
 
+    def is_past(self, instant_us: int | None) -> bool:
+        """Whether an instant was before now."""
+        return bool(instant_us) and (instant_us or 0) < self._now_us
+
 
 def span_of(us: int) -> str:
     """Write how long something takes, in its largest unit: `5m`."""

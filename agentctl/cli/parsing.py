@@ -79,13 +79,16 @@ def _usage_error(error: TyperException, words: Sequence[str], command: Command) 
     option = getattr(error, "option_name", "")
     if "--" not in words and option[1:2].isdigit():
         hint = f"what begins with a dash comes behind --: agentctl {command.name} … -- {option}"
-    elif near := getattr(error, "possibilities", None) or get_close_matches(
-        option, GLOBAL_FLAGS, cutoff=0.7
-    ):
-        hint = f"did you mean {min(near)}? agentctl {command.name} --help lists them"
+    elif near := get_close_matches(option, _flags_near(error), n=1, cutoff=0.6):
+        hint = f"did you mean {near[0]}? agentctl {command.name} --help lists them"
     else:
         hint = f"write: {hint}; agentctl {command.name} --help says more"
     return UsageError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _flags_near(error: TyperException) -> list[str]:
+    """The flags that could be meant: the command's own that come near, and the global ones."""
+    return [*(getattr(error, "possibilities", None) or ()), *GLOBAL_FLAGS]
 
 
 def help_lines(module: Any, command: Command, width: int) -> Iterator[str]:

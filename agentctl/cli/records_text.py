@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentctl.cli.failures import error_text
 from agentctl.ops.journal import MARK
 from agentctl.ops.journal_documents import SeenRecord
 from agentctl.times import LAST_INSTANT_US, to_rfc3339
@@ -74,7 +75,7 @@ def _event(fields: Mapping[str, Any]) -> str:
 
 def _error(fields: Mapping[str, Any]) -> str:
     said = fields.get("text") or ", ".join(str(arg) for arg in fields.get("args") or ())
-    return f"{fields['type']}: {said}" if said else str(fields["type"])
+    return error_text(str(fields["type"]), said)
 
 
 def _bug(fields: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from agentctl.cli.failures import users_traceback
+from agentctl.cli.failures import error_text, users_traceback
 from agentctl.cli.output import Output, plain
 from agentctl.engines.local.log import waiting_for
 from agentctl.engines.port import Ended, Recovered
@@ -86,8 +86,7 @@ class Teller:
         if end.status in ("completed", "cancelled"):
             _say(logging.INFO, f"{event} {end.status}", event)
         elif end.status == "failed":
-            said = ": ".join(part for part in (end.type, end.text) if part)
-            _say(logging.WARNING, f"{event} failed: {said}", event)
+            _say(logging.WARNING, f"{event} failed: {error_text(end.type, end.text)}", event)
         else:
             where = f" ({end.line})" if end.line else ""
             next_step = "take the change back" if end.divergence else "mend the code"

@@ -5,7 +5,7 @@ Invariant: a damaged journal is never well. Takes no lock and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from agentctl.engines.changes import State
@@ -25,9 +25,12 @@ _SAID: Final = 5
 
 
 def status_of(
-    desk: Desk, agents: Sequence[str], fail_on: frozenset[str] = frozenset(FAILS)
+    desk: Desk, agents: Sequence[str], fail_on: frozenset[str], start_of: Callable[[str], str]
 ) -> tuple[StatusDocument, Sequence[str]]:
     """Tell how agents stand.
+
+    Args:
+        start_of: says how a program is started that runs an agent.
 
     Returns:
         The document, and what isn't well, a line each.
@@ -37,10 +40,10 @@ def status_of(
     """
     counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
-    return StatusDocument(not wrong, tuple(_status(one) for one in counted)), wrong
+    return StatusDocument(not wrong, tuple(_status(one, start_of) for one in counted)), wrong
 
 
-def _status(count: CountView) -> AgentStatus:
+def _status(count: CountView, start_of: Callable[[str], str]) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -50,17 +53,17 @@ def _status(count: CountView) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        (*_warnings(count), *_said(count)),
+        (*_warnings(count, start_of(count.agent)), *_said(count)),
     )
 
 
-def _warnings(count: CountView) -> Iterator[str]:
+def _warnings(count: CountView, start: str) -> Iterator[str]:
     if count.damaged is not None:
         line, reason = count.damaged
         yield f"the journal is damaged at line {line}: {reason}"
     open_events = sum(count.counts.values())
     if open_events and count.holder is None:
-        yield f"no program runs it, and {_events(open_events)} open: agentctl run {count.agent}"
+        yield f"no program runs it, and {_events(open_events)} open: {start}"
     for event in count.long:
         yield f"{event} has more than {MANY_RECORDS} records: it is slow to start again"
 

@@ -27,6 +27,12 @@ class Place:
     root: Path
     project: Project | None
 
+    def start_of(self, agent: str) -> str:
+        """Say how a program is started that runs this agent."""
+        if self.project is not None and agent in self.project.agents:
+            return f"agentctl run {agent}"
+        return "start your program again"
+
 
 def find_project(flags: Flags, environ: Mapping[str, str]) -> Project:
     """Find and load the project.

@@ -166,7 +166,6 @@ def find_instance(
         )
     one = found[0]
     query = EventQuery(frozenset(State) - OVER)
-    agents = {address.agent: desk.look(address.agent)}
     seen = list_events(desk, [(address.agent, address)], query)
     events = [event for event in seen.events if event.event.identity == address.identity]
     document = InstanceDocument(
@@ -175,7 +174,7 @@ def find_instance(
         tuple(SeenKey(key.key, str(key.event), str(key.state)) for key in one.keys),
         tuple(in_short(event) for event in events),
     )
-    return document, Seen(events, agents)
+    return document, Seen(events, seen.agents)
 
 
 def locks_of(desk: Desk, agents: Sequence[str]) -> LockDocument:

@@ -39,7 +39,7 @@ PATIENCE_S = 20.0
 """For a program's life, which takes no time at all: beyond it, the program hangs."""
 
 MACHINE = settings(
-    max_examples=10_000 if NIGHTLY else 120,
+    max_examples=10_000 if NIGHTLY else 500,
     stateful_step_count=30 if NIGHTLY else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -132,6 +132,7 @@ class Machine(Changes):
 
     def look(self) -> None:
         """Take note of what ended on record; what ended once never ends again."""
+        failed: set[int] = set()
         for record in self.records():
             kind = next(iter(record))
             if kind == "done":
@@ -144,8 +145,9 @@ class Machine(Changes):
                 if record.get("state"):
                     self.kind.setdefault(number, "line")
             elif kind == "failed":
-                assert record["failed"] not in self.cancelled, "cancelled, and failed"
-                self.failed.add(record["failed"])
+                failed.add(record["failed"])
+            elif kind == "retry":
+                failed.discard(record["retry"])
             elif kind == "cancelled":
                 number = record["cancelled"]
                 assert number in self.cancelled or self.deleted, "nobody asked to cancel it"
@@ -153,6 +155,8 @@ class Machine(Changes):
                 self.cancelled.add(number)
             elif kind == "aside":
                 self.aside.add(record["aside"])
+        assert not failed & self.cancelled, "cancelled, and failed"
+        self.failed |= failed
 
     # -- what happens
 

@@ -62,7 +62,7 @@ def execute(request: Request, output: Output) -> int:
         return 0
     write_pairs(_about(document), output)
     moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
-    rows = events_text.rows_of(seen, moments)
+    rows = events_text.rows_of(seen, moments, place)
     if rows and output.is_terminal:
         output.line("")
         write_rows(events_text.TITLES, rows, output)

@@ -75,9 +75,8 @@ def execute(request: Request, output: Output) -> int:
 def _line(document: CancelDocument, meant: Which) -> str:
     words = document.answer.replace("_", " ")
     if document.event is None:
-        named = meant.key if meant.key is not None else f"#{meant.address.event}"
-        instance = str(meant.address).partition("#")[0]
-        return f"{words} {instance} {named}"
+        key = "" if meant.key is None else f" {meant.key}"
+        return f"{words} {meant.address}{key}"
     if document.answer == CancelAnswer.FINISHED and document.status is not None:
         return f"{words} {document.event} ({document.status.replace('_', ' ')})"
     return f"{words} {document.event}"
@@ -90,4 +89,6 @@ def _hint(document: CancelDocument, output: Output) -> None:
         output.note("hint: agentctl invocation list shows which there are")
     elif document.status == "set_aside":
         agent, _, number = (document.event or "").partition("#")
-        output.note(f"hint: remove it for good with: agentctl set-aside drop {agent} {number}")
+        output.note(
+            f"hint: remove it for good with: agentctl set-aside drop {agent} {number} --reason TEXT"
+        )

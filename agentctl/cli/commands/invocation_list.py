@@ -65,27 +65,34 @@ def execute(request: Request, output: Output) -> int:
     desk = places.open_desk(place)
     chosen = places.choose_agents(place, desk, request.agent)
     if request.watch:
-        return _watch(desk, chosen, request.query, output)
+        return _watch((place, desk), chosen, request.query, output)
     seen = list_events(desk, chosen, request.query)
     if output.options.json:
         output.document(_document(seen))
     else:
-        write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
+        write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output), place), output)
         if not seen.events:
             output.note("no such event is known")
     return tell_damage({name: view.damaged for name, view in seen.agents.items()}, output)
 
 
 def _watch(
-    desk: Desk, chosen: Sequence[tuple[str, Address]], query: EventQuery, output: Output
+    where: tuple[places.Place, Desk],
+    chosen: Sequence[tuple[str, Address]],
+    query: EventQuery,
+    output: Output,
 ) -> int:
+    place, desk = where
+
     if output.is_terminal:
 
         def draw() -> None:
             # What doesn't fit would scroll the newest away, or the titles.
             fits = query if query.last is not None else replace(query, last=output.height - 2)
             seen = list_events(desk, chosen, fits)
-            write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output)), output)
+            write_rows(
+                events_text.TITLES, events_text.rows_of(seen, _moments(output), place), output
+            )
 
         return redrawing.watch(draw, output)
 
@@ -93,7 +100,7 @@ def _watch(
         seen = list_events(desk, chosen, query)
         if output.options.json:
             return [_document(seen).decode()]
-        return [columns(row) for row in events_text.rows_of(seen, _moments(output))]
+        return [columns(row) for row in events_text.rows_of(seen, _moments(output), place)]
 
     return redrawing.watch_lines(lines, output)
 

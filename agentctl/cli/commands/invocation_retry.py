@@ -67,7 +67,7 @@ def execute(request: Request, output: Output) -> int:
     else:
         output.line(f"retried {document.event}")
         if desk.holder(agent) is None:
-            output.note(f"runs with the next start: agentctl run {agent}")
+            output.note(f"runs with the next start: {place.start_of(agent)}")
     for call in document.again:
         output.note(f"made before, is made again: {call}")
     return 0

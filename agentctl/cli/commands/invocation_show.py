@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from agentctl.cli.commands.asking import SecretsOption
-from agentctl.cli.events_text import what_next
+from agentctl.cli.events_text import name_of_next, what_next
+from agentctl.cli.failures import error_text
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
@@ -70,7 +71,8 @@ def execute(request: Request, output: Output) -> int:
         return 0
     moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
     told = _Told(moments, show_secrets=request.show_secrets)
-    write_pairs(list(told.about(event, held=view.holder is not None)), output)
+    start = None if view.holder is not None else place.start_of(event.event.agent)
+    write_pairs(list(told.about(event, start=start)), output)
     if not event.calls:
         return 0
     rows = [told.call(call) for call in event.calls]
@@ -90,7 +92,7 @@ class _Told:
     moments: Moments
     show_secrets: bool
 
-    def about(self, event: EventView, *, held: bool) -> Iterator[tuple[str, str]]:
+    def about(self, event: EventView, *, start: str | None) -> Iterator[tuple[str, str]]:
         """What there is to say of it, each with its name."""
         yield "event", str(event.event)
         yield "state", str(event.state)
@@ -114,7 +116,7 @@ class _Told:
         if event.value is not None:
             yield "result", self._shown(event.value)
         else:
-            yield "next", what_next(event, self.moments, held=held)
+            yield name_of_next(event), what_next(event, self.moments, start=start)
         if event.line is not None:
             yield "line", event.line
 
@@ -126,6 +128,8 @@ class _Told:
         outcome = call.outcome or ("-" if call.where is None else f"stands at {call.where}")
         if call.state == "ok":
             outcome = self._shown(outcome.encode())
+        elif call.state == "error":
+            outcome = error_text(outcome, "")
         return call.key, what, call.state, self.moments(call.at_us), outcome
 
     def _shown(self, json: bytes) -> str:

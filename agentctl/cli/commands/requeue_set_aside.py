@@ -104,18 +104,19 @@ def execute(asked: Request, output: Output) -> int:
     if output.options.json:
         output.document(documents.encode(document))
     else:
-        _tell(document, request, output, alone=alone)
+        start = place.start_of(request.agent) if alone else None
+        _tell(document, request, output, start=start)
     for call in twice:
         output.note(f"finished before, may happen twice: {call}")
     return 0
 
 
 def _tell(
-    document: RequeueDocument, request: RequeueRequest, output: Output, *, alone: bool
+    document: RequeueDocument, request: RequeueRequest, output: Output, *, start: str | None
 ) -> None:
     for each in document.events:
         output.line(f"{'would requeue' if request.dry_run else 'requeued'} {each.event}")
         if each.was is not None:
             output.note(f"{each.event} takes the place of {each.was}, from the start")
-    if document.events and not request.dry_run and alone:
-        output.note(f"runs with the next start: agentctl run {request.agent}")
+    if document.events and not request.dry_run and start is not None:
+        output.note(f"runs with the next start: {start}")

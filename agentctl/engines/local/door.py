@@ -96,7 +96,7 @@ class Door:
         wanted = wanted_of(spec_of(cls), request)
         with self._opened(request.agent) as ground:
             known = ground.history.answered.get(request.id) if request.id else None
-            return operations.told(known, Accepted) if known else leave(ground, wanted)
+            return operations.answer_again(known, Accepted) if known else leave(ground, wanted)
 
     def _opened(self, agent: str) -> cold.Opening:
         from agentctl.engines.local.changing import cold

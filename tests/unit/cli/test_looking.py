@@ -176,7 +176,13 @@ def test_on_a_terminal_columns_line_up_and_times_are_relative(
     stream = terminal(120)
     assert command("invocation", "list", env={"NO_COLOR": "1"}).code == 0
     title, *rows = stream.getvalue().splitlines()
-    assert title.split() == ["event", "state", "handler", "key", "accepted", "next"]
+    assert title.split() == [
+        "event",
+        "state",
+        "handler",
+        "key",
+        *"accepted next, or outcome".split(),
+    ]
     begin = title.index("state")
     assert all(row[begin - 1] == " " and row[begin] != " " for row in rows)
     assert re.search(r"\d+d ago +goes on in \d+d$", rows[1].rstrip())

@@ -62,8 +62,8 @@ class LiveGround:
         event = history.open.get(number) or history.kept.events.get(number)
         if event is None:
             raise Conflict(
-                f"event {number} of {self.agent} can't be run again: nothing of it is on record",
-                hint="an agent with journal = false forgets its events; invoke it anew",
+                f"event {number} of {self.agent} can't be run again: its calls aren't on record",
+                hint="they are no longer kept, or the agent has no journal; invoke it anew",
             )
         return event
 

@@ -1,4 +1,4 @@
-"""How an event comes to rest (R8): completed, failed, or stuck by a bug or a divergence."""
+"""How an event comes to rest (R8): completed, failed, cancelled, stuck by a bug or a divergence."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Finished:
 
     Attributes:
         state: the state that the event began with, each field as JSON.
-        heard: whether somebody waits for the finished.
+        heard: whether somebody waits for the outcome.
     """
 
     event: Address
@@ -173,12 +173,12 @@ def cancelled(finished: Finished, loop: HandlerLoop) -> End:
     if error is not None:
         log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
     record = CancelledRecord(_number(finished), ran=True, at=finished.at_us)
-    return _cancelled_end(finished.event, finished.handler.name, record)
+    return by_cancellation(finished.event, finished.handler.name, record)
 
 
-def _cancelled_end(event: Address, handler: str, record: CancelledRecord) -> End:
-    """The end of an event by a cancellation."""
-    error = Cancelled(f"{event} was cancelled", hint="invoke it again if it was wanted after all")
+def by_cancellation(event: Address, handler: str, record: CancelledRecord) -> End:
+    """The end of an event that a cancellation on record ended."""
+    error = Cancelled(f"{event} was cancelled", hint="invoke it again if it is wanted after all")
     return End(record, Ended(event, handler, "cancelled"), error)
 
 
