@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
-from agentctl.core.kept import Asking, Kept, answers_had, asking_of
+from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
@@ -72,7 +72,7 @@ class JournalHistory:
     def __init__(self, trail: AuditTrail | None = None, *, keep: int | None = None) -> None:
         self._trail = trail
         self._keep = keep
-        self.kept = Kept(keep or 0)
+        self.kept = Kept(KEEP if keep is None else keep)
         self.keys: dict[tuple[Identity, str], int] = {}
         self.asked: dict[Asking, int] = {}
         self.answered: OrderedDict[str, AnsweredRecord] = OrderedDict()

@@ -14,6 +14,8 @@ from agentctl.core.event_history import EventHistory
 from agentctl.names import Identity, format_call_key, format_instance
 from agentctl.records import FailedRecord
 
+KEEP: Final = 100
+"""So many are kept where no program has said otherwise yet; as a header without the field."""
 MOST_FAILED: Final = 1000
 """So many failed events are kept at most, however young."""
 
