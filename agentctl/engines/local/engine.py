@@ -15,7 +15,7 @@ from agentctl.engines.local.asking import queries, told
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
 from agentctl.engines.local.events.askers import Askers
-from agentctl.engines.local.events.endings import End, as_value
+from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.looking.remembering import Remembering
 from agentctl.engines.local.options import EngineOptions
@@ -195,7 +195,7 @@ class LocalEngine:
         if end.error is not None:
             raise end.error
         assert end.ended.result is not None
-        return as_value(end.ended.result, handler)
+        return handler.signature.result.decode(end.ended.result)  # as read back from the record
 
     async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Read the last committed state of an instance."""

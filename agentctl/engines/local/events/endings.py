@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -345,8 +345,3 @@ def handler_line() -> str | None:
             return clean(f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}")
         frame = frame.f_back
     return None
-
-
-def as_value(outcome_raw: bytes, handler: HandlerSpec) -> Any:
-    """A completed event's result as its caller sees it: read back from the record."""
-    return handler.signature.result.decode(outcome_raw)
