@@ -15,6 +15,7 @@ from agentctl.errors import (
     DiskTrouble,
     Divergence,
     EventError,
+    JournalDamaged,
     Locked,
     NotFound,
     ProjectError,
@@ -37,6 +38,9 @@ _HINTS: Final = (
     (EventError, "agentctl inspect journal shows what happened"),
 )
 _OWN: Final = "builtins."
+RESTORE: Final = (
+    "keep a copy of the folder, and put a backup in its place: docs/how-to/backup.md, Restore"
+)
 _OTHER_HINT: Final = "nothing was changed; agentctl inspect journal shows what can be read"
 
 
@@ -56,7 +60,20 @@ class Failure:
 def failure_of(error: AgentctlError) -> Failure:
     """Make the three lines of an error."""
     hint = error.hint or next((h for kind, h in _HINTS if isinstance(error, kind)), _OTHER_HINT)
+    if isinstance(error, JournalDamaged):
+        where = (error.path, error.line, error.reason)
+        return failure_of_damage(where, f"{hint}; {RESTORE}")
     return Failure(error.exit_code, _title(error), error.message, hint, error.event)
+
+
+def failure_of_damage(where: tuple[str, int, str], hint: str) -> Failure:
+    """Make the three lines of a damaged journal: its path, the line, what is wrong with that."""
+    path, line, reason = where
+    detail = (
+        f"{path}, line {line}: it was changed after it was written, or is lost; from there on "
+        f"nothing can be trusted ({reason})"
+    )
+    return Failure(6, JournalDamaged.title, detail, hint)
 
 
 def _title(error: AgentctlError) -> str:
@@ -140,14 +157,8 @@ def tell_damage(damaged: Mapping[str, tuple[int, str] | None], output: Output) -
         if damage is None:
             continue
         code = 6
-        failure = Failure(
-            code,
-            "the journal is damaged",
-            f"{agent}'s journal, line {damage[0]}: {damage[1]}",
-            "what stands before it is shown, and nothing was changed; see: "
-            f"agentctl inspect journal {agent}",
-        )
-        write_failure(failure, output)
+        hint = f"what stands before it is shown, and nothing was changed; {RESTORE}"
+        write_failure(failure_of_damage((f"{agent}'s journal", *damage), hint), output)
     return code
 
 

@@ -15,6 +15,7 @@ from agentctl.cli import table
 from agentctl.cli.layout import pair
 from agentctl.cli.output import Output
 from agentctl.cli.topics import TOPICS
+from agentctl.errors import UsageError
 
 _EXAMPLES: Final = (
     ("agentctl new shop", "make a project that runs"),
@@ -45,14 +46,18 @@ def _lines(words: Sequence[str], width: int) -> Iterator[str]:
     from agentctl.cli.parsing import help_lines
 
     if not group:
-        raise table.unknown(
-            f"there is no topic or command {words[0]!r}",
-            words[0],
-            {*TOPICS, *(command.words[0] for command in table.COMMANDS)},
-        )
+        raise _unknown(words[0])
     command, _ = table.find(words)
     module = import_module(command.module)
     return help_lines(module, command, width)
+
+
+def _unknown(word: str) -> UsageError:
+    known = {*TOPICS, *(command.words[0] for command in table.COMMANDS)}
+    error = table.unknown(f"there is no topic or command {word!r}", word, known)
+    near = "" if table.is_list(error.hint) else f"{error.hint} "
+    error.hint = f"{near}the topics are: {', '.join(TOPICS)}; agentctl help lists the commands, too"
+    return error
 
 
 def _everything(width: int) -> Iterator[str]:

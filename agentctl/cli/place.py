@@ -5,7 +5,10 @@ Never reads a journal and never imports the project's code.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from agentctl.cli.output import Output
+from agentctl.errors import NotFound
 from agentctl.ops import places
 from agentctl.project.config import Flags
 from agentctl.project.model import Project
@@ -23,7 +26,12 @@ def find_place(output: Output) -> places.Place:
     Raises:
         NotFound: there is neither a project nor a root.
     """
-    return places.find_place(flags_of(output), output.environ)
+    try:
+        return places.find_place(flags_of(output), output.environ)
+    except NotFound as error:
+        if output.options.root is None and (Path.cwd() / "agents").is_dir():
+            error.hint = "the agents of this folder can be looked at with: --root ."
+        raise
 
 
 def find_project(output: Output) -> Project:

@@ -146,7 +146,7 @@ COMMANDS: Final = (
     ),
     Command(
         ("set-aside", "drop"),
-        "AGENT EVENT",
+        "AGENT EVENT --reason TEXT",
         "remove a set-aside event for good",
         "agentctl.cli.commands.set_aside_drop",
     ),
@@ -204,13 +204,21 @@ def find(words: Sequence[str]) -> tuple[Command, Sequence[str]]:
             hint=f"for example: agentctl {group[0].name} {group[0].usage}",
         )
     if words[1] not in seconds:
-        raise unknown(f"there is no command {f'{first} {words[1]}'!r}", words[1], seconds)
+        error = unknown(f"there is no command {f'{first} {words[1]}'!r}", words[1], seconds)
+        if len(seconds) == 1 and is_list(error.hint):  # the only one may be left out in thought
+            error.hint = " ".join(("write: agentctl", *group[0].words, *words[1:]))
+        raise error
     return seconds[words[1]], words[2:]
 
 
 def group_of(first: str) -> Sequence[Command]:
     """The commands that begin with this word."""
     return [command for command in COMMANDS if command.words[0] == first]
+
+
+def is_list(hint: str | None) -> bool:
+    """Whether a hint lists what there is, since nothing is near."""
+    return not (hint or "").startswith("did you mean")
 
 
 def unknown(problem: str, word: str, known: Collection[str]) -> UsageError:

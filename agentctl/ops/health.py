@@ -6,6 +6,7 @@ Invariant: a damaged journal is never well. Takes no lock and changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from agentctl.engines.changes import State
@@ -24,16 +25,29 @@ LATE_FROM_S: Final = 60.0
 _SAID: Final = 5
 
 
+@dataclass(frozen=True)
+class Wrong:
+    """What isn't well with an agent.
+
+    Attributes:
+        what: a word of `FAILS`, or `damaged`.
+    """
+
+    agent: str
+    what: str
+    text: str
+
+
 def status_of(
     desk: Desk, agents: Sequence[str], fail_on: frozenset[str], start_of: Callable[[str], str]
-) -> tuple[StatusDocument, Sequence[str]]:
+) -> tuple[StatusDocument, Sequence[Wrong]]:
     """Tell how agents stand.
 
     Args:
         start_of: says how a program is started that runs an agent.
 
     Returns:
-        The document, and what isn't well, a line each.
+        The document, and what isn't well.
 
     Raises:
         FormatTooNew: a later version wrote a journal.
@@ -74,17 +88,18 @@ def _said(count: CountView) -> Iterator[str]:
         yield f"{text} ({to_rfc3339(at_us)})"
 
 
-def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[str]:
+def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[Wrong]:
+    agent = count.agent
     if count.damaged is not None:
-        yield f"{count.agent}: the journal is damaged at line {count.damaged[0]}"
+        yield Wrong(agent, "damaged", f"the journal is damaged at line {count.damaged[0]}")
     stuck = count.counts.get(State.STUCK, 0)
     if stuck and "stuck" in fail_on:
-        yield f"{count.agent}: {_events(stuck)} stuck"
+        yield Wrong(agent, "stuck", f"{_events(stuck)} stuck")
     if count.set_aside and "set-aside" in fail_on:
-        yield f"{count.agent}: {_events(count.set_aside)} set aside"
+        yield Wrong(agent, "set-aside", f"{_events(count.set_aside)} set aside")
     late_s = count.late_us / SECOND_US
     if late_s > LATE_FROM_S and "late" in fail_on:
-        yield f"{count.agent}: an event is {late_s:.0f} s late"
+        yield Wrong(agent, "late", f"an event is {late_s:.0f} s late")
 
 
 def _events(number: int) -> str:

@@ -5,7 +5,7 @@ Invariant: made from the documents' own types, so that it can't differ from what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +29,11 @@ def document_types() -> Mapping[str, type[Struct]]:
     return dict(sorted(found.items()))
 
 
+def names() -> Sequence[str]:
+    """Every document's name, in short: `status`."""
+    return [each.removeprefix("agentctl.").partition("/")[0] for each in document_types()]
+
+
 def schema_of(name: str) -> dict[str, Any]:
     """Make one document's schema; `status` stands for `agentctl.status/1`.
 
@@ -38,9 +43,8 @@ def schema_of(name: str) -> dict[str, Any]:
     types = document_types()
     full = name if name in types else f"agentctl.{name}/1"
     if full not in types:
-        short = [each.removeprefix("agentctl.").partition("/")[0] for each in types]
         raise NotFound(
-            f"there is no document {name!r}", hint=nearest_hint(name, short, "documents")
+            f"there is no document {name!r}", hint=nearest_hint(name, names(), "documents")
         )
     return msgspec.json.schema(types[full])
 

@@ -160,10 +160,7 @@ def find_instance(
     """
     found = [one for one in desk.instances(address.agent) if one.instance == address]
     if not found:
-        raise NotFound(
-            f"nothing is kept of {address}: no state, no key, no open event",
-            hint=f"see what is: agentctl agent list {address.agent}",
-        )
+        raise _no_instance(desk, address)
     one = found[0]
     query = EventQuery(frozenset(State) - OVER)
     seen = list_events(desk, [(address.agent, address)], query)
@@ -175,6 +172,22 @@ def find_instance(
         tuple(in_short(event) for event in events),
     )
     return document, Seen(events, seen.agents)
+
+
+def _no_instance(desk: Desk, address: Address) -> NotFound:
+    """What is known of an instance of which there is nothing but ended events."""
+    ended = list_events(desk, [(address.agent, address)], EventQuery())
+    events = [one for one in ended.events if one.event.identity == address.identity]
+    if not events:
+        return NotFound(
+            f"nothing is kept of {address}: no state, no key, no open event",
+            hint=f"see what is: agentctl agent list {address.agent}",
+        )
+    are = "1 ended event is" if len(events) == 1 else f"{len(events)} ended events are"
+    return NotFound(
+        f"{address} has no state, no key and no open event; {are} kept",
+        hint=f"see: agentctl invocation list {address}",
+    )
 
 
 def locks_of(desk: Desk, agents: Sequence[str]) -> LockDocument:

@@ -131,20 +131,33 @@ class AgentSpec:
             UsageError: too many, too few, or of a wrong type.
         """
         if len(values) != len(self.identity):
-            names = ", ".join(one.name for one in self.identity) or "none"
-            raise UsageError(
-                f"{self.name} has {len(self.identity)} identity fields ({names}), "
-                f"and {len(values)} values were given",
-                hint=f"refer to an instance by {self.name}.ref({names if self.identity else ''})",
-            )
+            names = ", ".join(one.name for one in self.identity)
+            hint = f"refer to an instance by {self.name}.ref({names})"
+            raise UsageError(self._miscounted(len(values)), hint=hint)
         return tuple(one.to_text(v) for one, v in zip(self.identity, values, strict=True))
 
     def check_identity(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """Check identity given as text, and return it in its one written form."""
         if len(texts) != len(self.identity):
-            return self.identity_of(tuple(texts))
+            raise UsageError(self._miscounted(len(texts)), hint=self._as_address())
         pairs = zip(self.identity, texts, strict=True)
         return tuple(one.to_text(one.from_text(text)) for one, text in pairs)
+
+    def _miscounted(self, given: int) -> str:
+        names = ", ".join(one.name for one in self.identity)
+        has = {0: "no identity field", 1: f"1 identity field ({names})"}.get(
+            len(self.identity), f"{len(self.identity)} identity fields ({names})"
+        )
+        was = {0: "no value was", 1: "1 value was"}.get(given, f"{given} values were")
+        return f"{self.name} has {has}, and {was} given"
+
+    def _as_address(self) -> str:
+        if not self.identity:
+            return f"name it without: {self.name}"
+        names = [one.name for one in self.identity]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        address = "/".join((self.name, *map(str.upper, names)))
+        return f"name an instance: {address}, or {self.name}({quoted})"
 
 
 def read_spec(cls: type, names: Mapping[str, object]) -> AgentSpec:

@@ -51,7 +51,7 @@ def execute(request: Request, output: Output) -> int:
     by = asker(output.environ)
     document = delete(desk, request.instance, dry_run=True, by=by)
     if not request.dry_run:
-        if not output.confirm(f"delete {document.instance}, {_what(document)}?"):
+        if not output.confirm(f"delete {document.instance}, {_what(document, would=True)}?"):
             output.note("nothing was deleted")
             return 1
         document = delete(desk, request.instance, dry_run=False, by=by)
@@ -60,15 +60,17 @@ def execute(request: Request, output: Output) -> int:
         return 0
     said = "would delete" if request.dry_run else "deleted"
     output.line(f"{said} {document.instance}")
-    output.note(f"gone with it: {_what(document)}" if not request.dry_run else _what(document))
+    what = _what(document, would=request.dry_run)
+    output.note(what if request.dry_run else f"gone with it: {what}")
     return 0
 
 
-def _what(document: DeleteDocument) -> str:
+def _what(document: DeleteDocument, *, would: bool) -> str:
     state = f"{document.state_bytes} bytes of state"
     keys = "1 idempotency key" if document.keys == 1 else f"{document.keys} idempotency keys"
     if not document.cancelled:
         return f"{state}, {keys}, no open event"
     shown = ", ".join(document.cancelled[:5])
     more = f" and {len(document.cancelled) - 5} more" if len(document.cancelled) > 5 else ""
-    return f"{state}, {keys}, cancelled: {shown}{more}"
+    cancelled = "would cancel" if would else "cancelled"
+    return f"{state}, {keys}; {cancelled} {shown}{more}"

@@ -22,7 +22,7 @@ from agentctl.cli.commands.inspecting import (
     instant_of,
     narrowed,
 )
-from agentctl.cli.failures import Failure, write_failure
+from agentctl.cli.failures import RESTORE, failure_of_damage, write_failure
 from agentctl.cli.output import Output, columns, plain
 from agentctl.engines.views import JournalView
 from agentctl.errors import UsageError
@@ -168,14 +168,9 @@ def _tell_damage(
     for journal, view in read:
         if journal.damaged is not None:
             code = 6
-            failure = Failure(
-                code,
-                "the journal is damaged",
-                f"{journal.path}, line {journal.damaged.line}: {journal.damaged.reason}",
-                "the records before it are shown; nothing was changed. Keep a copy of the file, "
-                "and put a backup in its place",
-            )
-            write_failure(failure, output)
+            where = (journal.path, journal.damaged.line, journal.damaged.reason)
+            hint = f"the records before it are shown, and nothing was changed; {RESTORE}"
+            write_failure(failure_of_damage(where, hint), output)
         elif view.unfinished:
             output.note(f"{view.path}: the last line isn't complete (yet)")
         if asked_for_one and not journal.records:

@@ -71,7 +71,7 @@ def execute(request: Request, output: Output) -> int:
         output.document(_document(seen))
     else:
         write_rows(events_text.TITLES, events_text.rows_of(seen, _moments(output), place), output)
-        if not seen.events:
+        if not seen.events and not any(view.damaged for view in seen.agents.values()):
             output.note("no such event is known")
     return tell_damage({name: view.damaged for name, view in seen.agents.items()}, output)
 

@@ -83,7 +83,7 @@ def parse(
     timeout: TimeoutOption = None,
     lock_wait: LockWaitOption = "5s",
 ) -> Request:
-    """Run one handler, and print its result as JSON on stdout.
+    """Run one handler, and print its result as JSON on stdout; a query is read the same way.
 
     A program that runs the agent runs it; without one the command does, and unfinished events of
     the agent go on meanwhile. What handlers print goes to stderr. See agentctl help arguments.

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from agentctl.cli.commands.asking import AgentArgument
-from agentctl.cli.failures import Failure, write_failure
+from agentctl.cli.failures import RESTORE, Failure, write_failure
 from agentctl.cli.moments import Moments, size_of
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
@@ -17,7 +17,7 @@ from agentctl.cli.rows import write_rows
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.ops import documents, places
-from agentctl.ops.health import FAILS, status_of
+from agentctl.ops.health import FAILS, Wrong, status_of
 from agentctl.ops.instants import parse_instant
 from agentctl.ops.view_documents import AgentStatus, EventCounts
 from agentctl.times import SystemClock
@@ -78,9 +78,22 @@ def execute(request: Request, output: Output) -> int:
                 output.note(f"{agent.agent}: {warning}")
     if not request.check or document.healthy:
         return 0
-    hint = "look closer: agentctl invocation list --status stuck,set-aside"
-    write_failure(Failure(1, "not all is well", "\n".join(wrong), hint), output)
+    detail = "\n".join(f"{one.agent}: {one.text}" for one in wrong)
+    write_failure(Failure(1, "not all is well", detail, _hint(wrong)), output)
     return 1
+
+
+def _hint(wrong: Sequence[Wrong]) -> str:
+    """What shows each of these things."""
+    damaged = [one.agent for one in wrong if one.what == "damaged"]
+    looks = [f"agentctl inspect journal {agent}" for agent in damaged[:1]]
+    states = [word for word in ("stuck", "set-aside") if any(one.what == word for one in wrong)]
+    if states:
+        looks.append(f"agentctl invocation list --status {','.join(states)}")
+    if any(one.what == "late" for one in wrong):
+        looks.append("agentctl invocation list --status scheduled,queued,sleeping")
+    restore = f"; {RESTORE}" if damaged else ""
+    return f"look closer: {'; '.join(looks)}{restore}"
 
 
 def _write(agents: Sequence[AgentStatus], output: Output) -> None:

@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from agentctl import Agent, handler, query
 from agentctl.cli.failures import failure_of_end
-from agentctl.engines.changes import CancelAnswer, Cancelled, Retried, State
+from agentctl.engines.changes import CancelAnswer, Cancelled, Deleted, Retried, State
+from agentctl.engines.local.asking.words import Arguments, from_words, handler_signature
 from agentctl.engines.port import Ended
+from agentctl.errors import AgentctlError
 from agentctl.names import Address
+from agentctl.sdk.agent import spec_of
 
 from .conftest import FakeHolder, Invoked
 from .journals import AT, HEADER, STAMP, write
@@ -103,3 +107,176 @@ def test_an_unknown_event_is_written_as_an_address(command: Any, desk: Any) -> N
     desk.answer = Cancelled(CancelAnswer.UNKNOWN)
     assert command("invocation", "cancel", "Bot#99").out == "unknown Bot#99\n"
     assert command("invocation", "cancel", "Bot", "k").out == "unknown Bot k\n"
+
+
+def test_of_an_instance_with_ended_events_only_it_is_said_what_is_kept(command: Any) -> None:
+    failed = b'{"failed":1,"type":"shop.Declined","text":"no","calls":[],"at":%d}' % AT
+    write(command.folder, _lines(failed))
+    ran = command("agent", "show", "Bot")
+    assert ran.code == 3
+    assert "no state, no key and no open event; 1 ended event is kept" in ran.err
+    assert ran.err.splitlines()[-1] == "hint: see: agentctl invocation list Bot"
+    assert "nothing is kept of Bot/eu" in command("agent", "show", "Bot/eu").err
+
+
+@pytest.mark.parametrize("words", [("agent", "show", "Bot"), ("agent", "delete", "Bot")])
+def test_what_is_not_there_is_said_in_the_same_words(command: Any, words: tuple[str, ...]) -> None:
+    write(command.folder, [HEADER])
+    ran = command(*words)
+    assert (ran.code, ran.out) == (3, "")
+    assert "nothing is kept of Bot: no state, no key, no open event" in ran.err
+    assert "agentctl agent list Bot" in ran.err
+
+
+@pytest.mark.parametrize("words", [("Bot#99",), ("Bot", "k"), ("Bot/eu", "k")], ids=" ".join)
+@pytest.mark.parametrize("command_word", ["show", "retry"])
+def test_an_event_that_is_not_known_is_said_in_the_same_words(
+    command: Any, command_word: str, words: tuple[str, ...]
+) -> None:
+    write(command.folder, [HEADER])
+    ran = command("invocation", command_word, *words)
+    assert ran.code == 3
+    assert f"  {' '.join(words)} isn't known: it never was, or is no longer kept\n" in ran.err
+    assert "agentctl invocation list Bot; and what ended" in ran.err
+
+
+def test_a_reason_that_is_required_stands_in_usage_and_hints(command: Any, desk: Any) -> None:
+    ran = command("set-aside", "drop", "Bot", "1")
+    assert ran.code == 2
+    assert "agentctl set-aside drop AGENT EVENT --reason TEXT" in ran.err
+    assert "set-aside drop AGENT EVENT --reason TEXT" in command("set-aside", "drop", "-h").out
+    desk.answer = Cancelled(CancelAnswer.FINISHED, "Bot#1", None, State.SET_ASIDE)
+    hint = command("invocation", "cancel", "Bot#1").err
+    assert "agentctl set-aside drop Bot 1 --reason TEXT" in hint
+
+
+def test_the_only_command_of_a_group_is_written_out(command: Any) -> None:
+    ran = command("requeue", "Bot", "3")
+    assert ran.code == 2
+    assert ran.err.splitlines()[-1] == "hint: write: agentctl requeue set-aside Bot 3"
+    assert "did you mean set-aside?" in command("requeue", "setaside", "Bot").err
+
+
+def test_nothing_set_aside_is_said_once(command: Any) -> None:
+    write(command.folder, [HEADER])
+    ran = command("requeue", "set-aside", "Bot")
+    assert ran.code == 3
+    assert ran.err.count("set aside") == 1
+    assert ran.err.splitlines()[-1].endswith("agentctl invocation list Bot")
+
+
+def test_in_a_folder_with_agents_and_no_project_the_root_is_named(command: Any) -> None:
+    write(command.folder, [HEADER])
+    (command.folder / "kavach.toml").unlink()
+    for words in (("invocation", "list"), ("status",), ("inspect", "journal")):
+        ran = command(*words)
+        assert ran.code == 3
+        assert ran.err.splitlines()[-1].endswith("--root .")
+        assert command(*words, "--root", ".").code == 0
+
+
+def test_what_help_and_schema_do_not_know_is_listed(command: Any) -> None:
+    assert "the topics are: again, arguments, " in command("help", "nope").err
+    assert "did you mean again?" in command("help", "agian").err
+    ran = command("schema", "nope")
+    assert (ran.code, "agentctl schema --list" in ran.err) == (3, True)
+    names = command("schema", "--list").out.split()
+    assert {"status", "invocations", "error"} <= set(names)
+    assert all(command("schema", name).code == 0 for name in names)
+    assert command("schema", "status", "--list").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "way"),
+    [
+        (("request", "order=7"), "no argument 'order'", "did you mean order_id?"),
+        (("request", "x=7"), "no argument 'x'", "request(order_id: int)"),
+        (("request", "seven"), "'seven' is no JSON", "call it as Bot.request(order_id: int)"),
+        (("request", "7", "b"), "too many positional arguments", None),
+        (("request", "7", "x=1"), "no argument 'x'", "request(order_id: int)"),
+        (("echo", "a=b"), None, None),
+        (("anything", "seven"), "'seven' is no JSON", "a text needs quotes"),
+        (("nope",), "no handler 'nope'", "anything, echo, request; its queries: total"),
+        (("totl",), "no handler 'totl'", "did you mean total?"),
+    ],
+    ids=str,
+)
+def test_arguments_that_do_not_fit_say_what_would(
+    words: tuple[str, ...], said: str | None, way: str | None
+) -> None:
+    handler_name, *rest = words
+
+    def read() -> Arguments:
+        return from_words(handler_signature(Clerk, handler_name), rest)
+
+    if said is None:
+        assert read().args == rest
+        return
+    with pytest.raises(AgentctlError, match=said) as refused:
+        read()
+    assert (way or "").replace("Bot", "Clerk") in (refused.value.hint or "")
+    assert ("quotes" in (refused.value.hint or "")) is ("quotes" in (way or ""))
+
+
+class Clerk(Agent):
+    @handler
+    async def request(self, order_id: int) -> None: ...
+
+    @handler
+    async def echo(self, text: str) -> None: ...
+
+    @handler
+    async def anything(self, value) -> None: ...  # type: ignore[no-untyped-def]
+
+    @query
+    async def total(self) -> int:
+        return 0
+
+
+class Account(Agent):
+    owner: str
+
+    @handler
+    async def total(self) -> None: ...
+
+
+def test_an_instance_that_is_missing_is_named_as_the_command_line_takes_it() -> None:
+    with pytest.raises(AgentctlError) as refused:
+        spec_of(Account).check_identity(())
+    assert refused.value.message == "Account has 1 identity field (owner), and no value was given"
+    assert refused.value.hint == 'name an instance: Account/OWNER, or Account("owner")'
+    with pytest.raises(AgentctlError) as refused:
+        spec_of(Clerk).check_identity(("a", "b"))
+    assert refused.value.message == "Clerk has no identity field, and 2 values were given"
+    assert refused.value.hint == "name it without: Clerk"
+
+
+def test_what_would_go_is_not_told_as_gone(
+    command: Any, desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.answer = Deleted("Bot", 2, ("Bot#5",), 0)
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "agentctl.cli.output.Output.confirm", lambda _, question: bool(asked.append(question))
+    )
+    ran = command("agent", "delete", "Bot")
+    assert asked == ["delete Bot, 2 bytes of state, 0 idempotency keys; would cancel Bot#5?"]
+    assert (ran.code, ran.err) == (1, "nothing was deleted\n")
+    assert "would cancel Bot#5" in command("agent", "delete", "Bot", "--dry-run").err
+
+
+def test_a_damaged_journal_is_told_in_plain_words_and_what_to_do(command: Any) -> None:
+    write(command.folder, [HEADER, HEADER])
+    for words in (("invocation", "list"), ("agent", "list"), ("inspect", "state")):
+        ran = command(*words)
+        assert ran.code == 6
+        assert ran.err.startswith("error: the journal is damaged\n")
+        assert "line 2: it was changed after it was written, or is lost" in ran.err
+        assert "no such event" not in ran.err
+        assert "put a backup in its place: docs/how-to/backup.md" in ran.err
+    check = command("status", "--check")
+    hint = check.err.splitlines()[-1]
+    assert check.code == 1
+    assert "look closer: agentctl inspect journal Bot; " in hint
+    assert "docs/how-to/backup.md" in hint
+    assert "stuck" not in hint

@@ -109,7 +109,7 @@ def test_a_deletion_is_one_write(scene):
 @pytest.mark.parametrize("change", [delete("nobody")])
 def test_what_is_not_there_is_not_deleted(scene, change):
     scene.world.start(scene.binding)
-    with pytest.raises(NotFound, match="no instance Bot/nobody"):
+    with pytest.raises(NotFound, match="nothing is kept of Bot/nobody"):
         scene.cold(change)
 
 

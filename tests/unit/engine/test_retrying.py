@@ -356,8 +356,8 @@ def test_accepting_a_new_call_where_nothing_is_on_record_makes_the_rest_again(
 @BOTH
 @pytest.mark.parametrize(
     ("how", "said"),
-    [({}, "is completed"), ({"event": 9}, "doesn't know event 9"), ({"event": None, "key": "k"},
-      "doesn't know the key 'k'")],
+    [({}, "is completed"), ({"event": 9}, "Bot#9 isn't known"), ({"event": None, "key": "k"},
+      "Bot k isn't known")],
     ids=["completed", "unknown", "unknown-key"],
 )  # fmt: skip
 def test_what_can_not_be_retried_is_said_so(scene, ground, how, said):

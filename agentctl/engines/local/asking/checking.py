@@ -13,8 +13,7 @@ from agentctl.engines.local.asking import words
 from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.running.accepting import LONGEST_KEY, Wanted, digest_of
 from agentctl.engines.port import InvokeRequest
-from agentctl.errors import AgentctlError, BadArguments, NotFound, UsageError
-from agentctl.nearest import nearest_hint
+from agentctl.errors import AgentctlError, BadArguments, UsageError
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
 from agentctl.sdk.signature import CallSignature
 
@@ -86,10 +85,7 @@ def _digest(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:
 def _handler(spec: AgentSpec, name: str) -> HandlerSpec:
     handler = spec.handlers.get(name)
     if handler is None:
-        raise NotFound(
-            f"{spec.name} has no handler {name!r}",
-            hint=nearest_hint(name, spec.handlers, "handlers"),
-        )
+        raise words.no_handler(spec, name)
     return handler
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from agentctl.errors import BadArguments, NotFound, NotRecordable, UsageError
 from agentctl.json_text import read_json
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
+from agentctl.sdk.fields import AgentSpec
 from agentctl.sdk.signature import CallSignature
 from agentctl.values import PLAIN, Codec, codec
 
@@ -58,11 +59,18 @@ def handler_signature(cls: type[Agent], handler: str) -> CallSignature:
         return spec.queries[handler]
     handlers = spec.handlers
     if handler not in handlers:
-        raise NotFound(
-            f"{cls.__name__} has no handler {handler!r}",
-            hint=nearest_hint(handler, handlers, "handlers"),
-        )
+        raise no_handler(spec, handler)
     return handlers[handler].signature
+
+
+def no_handler(spec: AgentSpec, name: str) -> NotFound:
+    """Make the error for a handler that an agent doesn't have; queries are asked the same way."""
+    hint = nearest_hint(name, [*spec.handlers, *spec.queries], "handlers")
+    if not hint.startswith("did you mean"):
+        hint = nearest_hint(name, spec.handlers, "handlers")
+        if spec.queries:
+            hint += f"; its queries: {', '.join(sorted(spec.queries))}"
+    return NotFound(f"{spec.name} has no handler {name!r}", hint=hint)
 
 
 def from_words(signature: CallSignature, words: Sequence[str]) -> Arguments:
@@ -86,8 +94,11 @@ def from_words(signature: CallSignature, words: Sequence[str]) -> Arguments:
             taken = by_name.get(name) or signature.codecs[extra[0].name]
             kwargs[name] = _value(signature, name, text, taken)
         else:
-            name, taken = next(by_position, (f"number {len(args) + 1}", PLAIN))
-            args.append(_value(signature, name, word, taken))
+            name, taken = next(by_position, ("", PLAIN))
+            if found and not _takes_word(taken, word):
+                raise _no_argument(signature, found[1], by_name)
+            # One too many is refused with all the others.
+            args.append(_value(signature, name, word, taken) if name else word)
     return _fitting(signature, args, kwargs)
 
 
@@ -136,16 +147,25 @@ def _value(signature: CallSignature, name: str, text: str, taken: Codec[Any]) ->
         value: object = msgspec.json.decode(text.encode())
     except (ValueError, RecursionError):
         if taken is PLAIN or not _takes_value(taken, text):
-            raise _unfit(
-                signature,
-                name,
-                f"{_quoted(taken, text)} is no JSON",
-                "a text needs quotes: '\"…\"'",
-            ) from None
+            hint = "a text needs quotes: '\"…\"'" if taken is PLAIN else _takes(signature)
+            problem = f"{_quoted(taken, text)} is no JSON"
+            raise _unfit(signature, name, problem, hint) from None
         return text
     if not _takes_value(taken, value) and _takes_value(taken, text):
         return text
     return value
+
+
+def _takes_word(taken: Codec[Any], word: str) -> bool:
+    """Whether a word that looks like `name=value` may be meant as it stands."""
+    return taken is not PLAIN and _takes_value(taken, word)
+
+
+def _no_argument(signature: CallSignature, name: str, known: Iterable[str]) -> BadArguments:
+    near = nearest_hint(name, known, "arguments that go by name")
+    return BadArguments(
+        f"{signature.title} has no argument {name!r}", hint=f"{near}; {_takes(signature)}"
+    )
 
 
 def _quoted(taken: Codec[Any], text: str) -> str:

@@ -139,8 +139,13 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
 def _retry(ground: Ground, request: RetryRequest) -> Retried:
     found = find(ground.history, request.identity, event=request.event, key=request.key)
     if found is None:
-        named = f"the key {request.key!r}" if request.event is None else f"event {request.event}"
-        raise NotFound(f"{ground.agent} doesn't know {named}")
+        named = str(Address(ground.agent, request.identity, request.event))
+        raise NotFound(
+            f"{named if request.key is None else f'{named} {request.key}'} isn't known: "
+            "it never was, or is no longer kept",
+            hint=f"see what is known: agentctl invocation list {ground.agent}; "
+            f"and what ended: agentctl inspect audit {ground.agent}",
+        )
     address = _address(ground, found)
     event = _retryable(ground, found, address)
     plan = plan_retry(
@@ -192,13 +197,18 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
     events = [event for event in history.open.values() if event.accepted.of == of]
     keys = sum(key[0] == of for key in history.outcomes)
     if state is None and not events and not keys:
-        raise NotFound(f"there is no instance {instance}")
+        raise NotFound(
+            f"nothing is kept of {instance}: no state, no key, no open event",
+            hint=f"see what is: agentctl agent list {ground.agent}",
+        )
     running = [one for one in events if ground.standing(one) is Standing.EXECUTING]
     if running:
-        names = ", ".join(str(Address(ground.agent, of, event.number)) for event in running)
+        names = [str(Address(ground.agent, of, event.number)) for event in running]
+        verb = "is" if len(names) == 1 else "are"
         raise Conflict(
-            f"{instance} can't be deleted while {names} is running",
-            hint="wait for it, or cancel it first: agentctl invocation cancel --running",
+            f"{instance} can't be deleted while {', '.join(names)} {verb} running",
+            hint="wait for the end, or cancel first: "
+            f"agentctl invocation cancel {names[0]} --running",
         )
     deleted = Deleted(
         instance,

@@ -101,9 +101,11 @@ def _choose(
     agent = ground.agent
     if not there:
         what = ", ".join(f"{agent}#{number}" for number in events)
-        nothing = f"nothing of {agent} is; see: agentctl inspect set-aside {agent}"
+        nothing = f"see where its events stand: agentctl invocation list {agent}"
         raise NotFound(
-            f"{what} isn't set aside" if what else f"nothing of {agent} is set aside",
+            f"{what} isn't set aside; nothing of {agent} is"
+            if what
+            else f"nothing of {agent} is set aside",
             hint=next(filter(None, map(instead, events)), nothing),
         )
     known = ", ".join(f"{agent}#{number}" for number in there)
