@@ -139,10 +139,8 @@ class JournalDamaged(Damaged):
 
     title = "the journal is damaged"
 
-    def __init__(
-        self, message: str, *, path: str, line: int, reason: str, hint: str | None = None
-    ) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, path: str, line: int, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{path}, line {line}: {reason}", hint=hint)
         self.path = path
         self.line = line
         self.reason = reason

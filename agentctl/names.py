@@ -93,7 +93,10 @@ def _parse_instance(text: str, whole: str) -> tuple[str, Identity]:
         return agent, tuple(unquote(part) for part in parts)
     try:
         values = _literals(called["args"])
-        return called["agent"], tuple(identity_text(value) for value in values)
+        identity = tuple(identity_text(value) for value in values)
+        if not all(map(is_utf8, identity)):
+            raise ValueError("no file can hold a lone surrogate")
+        return called["agent"], identity
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(
             f"{whole[:200]!r} is no address",

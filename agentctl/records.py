@@ -64,6 +64,7 @@ class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     Attributes:
         from_: the call key of the event that asked for it (R16); `asker` that event's nonce.
         behind: the instances that wait for it, from the asking one outwards.
+        was: the set-aside event whose place it takes: no longer set aside from here on (R10).
     """
 
     event: int
@@ -78,6 +79,7 @@ class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     from_: str | None = None
     asker: str | None = None
     behind: tuple[str, ...] = ()
+    was: int | None = None
     schedule: str | None = None
     occurrence: int | None = None
     nonce: str = ""
@@ -383,10 +385,5 @@ def decode_line(body: bytes, *, path: str, line: int) -> tuple[str, Record]:
     except FormatTooNew as error:
         raise FormatTooNew(f"{path}, line {line}: {error.message}", hint=error.hint) from None
     except (ValueError, RecursionError) as error:
-        raise JournalDamaged(
-            f"{path}, line {line}: {error}",
-            path=path,
-            line=line,
-            reason=str(error),
-            hint="read what is there with: agentctl inspect journal",
-        ) from None
+        hint = "read what is there with: agentctl inspect journal"
+        raise JournalDamaged(path, line, str(error), hint=hint) from None

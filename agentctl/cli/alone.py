@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from agentctl.cli.failures import Failure, write_failure
 from agentctl.cli.output import Output
@@ -30,6 +31,12 @@ class Telling:
 
     ended: Callable[[Ended], int]
     read: Callable[[bytes], int]
+
+
+_STAYING: Final = (
+    "that event is over; others have joined this program meanwhile, which ends when they have "
+    "their answers. Ctrl-C ends it before: theirs go on at the next start"
+)
 
 
 async def invoke_alone(
@@ -73,6 +80,7 @@ async def invoke_alone(
                         timeout_s=timeout_s,
                         accepted=teller.own,
                         answered=answered,
+                        staying=lambda: output.note(_STAYING),
                     )
     except AgentctlError as error:
         if not signals.number or isinstance(error, DiskTrouble | Locked):

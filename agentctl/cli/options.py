@@ -23,7 +23,7 @@ TAKES_VALUE: Final = frozenset(
         *("--template", "--agent", "--grace", "--concurrency", "--lock-wait", "--log-format"),
         *("--args", "--timeout", "--event", "--kind", "--grep", "--since", "--until", "--reason"),
         *("-n", "--number", "--status", "--fail-on"),
-        *("-i", "--idempotency-key", "--if-full", "--for"),
+        *("-i", "--idempotency-key", "--if-full", "--for", "--at", "--schedule-at", "--in", "--tz"),
     ]
 )
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")

@@ -6,6 +6,7 @@ Every option also has an environment variable, AGENTCTL_ and its name. Never run
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -18,18 +19,22 @@ from agentctl.cli.layout import pair, usage
 from agentctl.cli.options import GLOBAL_FLAGS
 from agentctl.cli.table import Command
 from agentctl.errors import UsageError
+from agentctl.names import is_utf8
 
 
 def parse(module: Any, words: Sequence[str], command: Command) -> Any:
     """Read a command's words as its module's `parse` declares them.
 
-    `VALUE_IF_BARE` in the module gives options that may stand without a value the one they mean.
+    `VALUE_IF_BARE` in the module gives options that may stand without a value the one they mean;
+    `TAKES_PATHS` says that words may be paths, which stay as the system has them.
 
     Raises:
         UsageError: they don't fit.
     """
     made = typer_command(module.parse)
     given = _filled_in(words, getattr(module, "VALUE_IF_BARE", {}))
+    if not getattr(module, "TAKES_PATHS", False):
+        given = [_as_text(word) for word in given]
     try:
         return made.main(args=given, prog_name=f"agentctl {command.name}", standalone_mode=False)
     except TyperException as error:
@@ -40,6 +45,16 @@ def _filled_in(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
     end = words.index("--") if "--" in words else len(words)
     filled = [f"{word}={values[word]}" if word in values else word for word in words[:end]]
     return [*filled, *words[end:]]
+
+
+def _as_text(word: str) -> str:
+    """Read a word as UTF-8, whatever the locale made of it; the name of a file stays as it is."""
+    if is_utf8(word) or word.removeprefix("--args=").startswith("@"):
+        return word
+    try:
+        return os.fsencode(word).decode()
+    except UnicodeError:
+        raise UsageError(f"{word[:80]!r} isn't UTF-8", hint="write it as UTF-8") from None
 
 
 def typer_command(function: Callable[..., Any]) -> Any:
@@ -64,13 +79,16 @@ def _usage_error(error: TyperException, words: Sequence[str], command: Command) 
     option = getattr(error, "option_name", "")
     if "--" not in words and option[1:2].isdigit():
         hint = f"what begins with a dash comes behind --: agentctl {command.name} … -- {option}"
-    elif near := getattr(error, "possibilities", None) or get_close_matches(
-        option, GLOBAL_FLAGS, cutoff=0.7
-    ):
-        hint = f"did you mean {min(near)}? agentctl {command.name} --help lists them"
+    elif near := get_close_matches(option, _flags_near(error), n=1, cutoff=0.6):
+        hint = f"did you mean {near[0]}? agentctl {command.name} --help lists them"
     else:
         hint = f"write: {hint}; agentctl {command.name} --help says more"
     return UsageError(message[:1].lower() + message[1:], hint=hint)
+
+
+def _flags_near(error: TyperException) -> list[str]:
+    """The flags that could be meant: the command's own that come near, and the global ones."""
+    return [*(getattr(error, "possibilities", None) or ()), *GLOBAL_FLAGS]
 
 
 def help_lines(module: Any, command: Command, width: int) -> Iterator[str]:

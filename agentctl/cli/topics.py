@@ -137,10 +137,12 @@ Examples:
   agentctl inspect journal Bot --since -1h
   agentctl inspect audit --since 2026-03-15T10:30:00Z
   agentctl run --until-idle=90s
+  agentctl invoke -t --at 2099-03-15T10:30:00 --tz Europe/Berlin Bot request 7
 
 Moments: 2026-03-15T10:30:00Z or with an offset (+01:00), @1773570600
 (seconds since 1970), now, -5m (five minutes ago), +5m. A time without a
-zone is refused.
+zone is refused, but where --tz says which; so is a wall time that the
+zone's clocks show twice, or never.
 
 Durations: 90s, 1d2h30m, 500ms, PT5M. A bare number is refused.
 

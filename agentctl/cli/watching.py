@@ -39,12 +39,14 @@ class Saves:
     """Sees what is saved in a project's folder.
 
     It leaves out what nobody writes as code: hidden files, environments, caches, what editors and
-    programs leave beside their files, and what comes and goes within one save.
+    programs leave beside their files, what comes and goes within one save, and the files that this
+    process itself writes to by way of `streams`: each start would bring about the next.
     """
 
-    def __init__(self, folder: Path, left_out: Iterable[Path]) -> None:
+    def __init__(self, folder: Path, left_out: Iterable[Path], streams: Iterable[int] = ()) -> None:
         self._folder = folder
         self._left_out = [path for path in left_out if path != folder]
+        self._written = [found for stream in streams if (found := _inode(stream))]
 
     def batches(self) -> Iterator[Sequence[str]]:
         """Yield what was saved at once, by its path in the folder; often nothing, again and again.
@@ -82,12 +84,22 @@ class Saves:
             return False
         if name.endswith(_ENDINGS) or name.startswith(_BEGINNINGS) or name == _VIM_PROBE:
             return False
-        return not (path.is_dir() or self._in_environment(folders))
+        if path.is_dir() or self._in_environment(folders):
+            return False
+        return _inode(path) not in self._written
 
     def _in_environment(self, folders: Sequence[str]) -> bool:
         """Whether it lies in a virtual environment, whatever that is called."""
         above = (self._folder.joinpath(*folders[: n + 1]) for n in range(len(folders)))
         return any((one / "pyvenv.cfg").is_file() for one in above)
+
+
+def _inode(file: Path | int) -> tuple[int, int] | None:
+    try:
+        found = os.stat(file)  # noqa: PTH116 - a descriptor has no path
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class Watching:
@@ -192,4 +204,4 @@ def watch(folder: Path, left_out: Iterable[Path]) -> int:
     logging.getLogger("watchfiles").setLevel(logging.WARNING)
     log.info("watching %s: a save starts the program anew; Ctrl-C ends", folder)
     command = [sys.executable, *sys.orig_argv[1:]]
-    return Watching(command, Saves(folder, left_out).batches()).run()
+    return Watching(command, Saves(folder, left_out, streams=(1, 2)).batches()).run()

@@ -76,7 +76,10 @@ def _whats(record: Record, handler: str) -> list[str]:
             started = [f"started: {counted(record.open)} unfinished"] if record.start else []
             return [*repaired, *started]
         case EventRecord():
-            return [f"accepted: event #{record.event} of {record.handler}"]
+            accepted = f"accepted: event #{record.event} of {record.handler}"
+            if record.was is None:
+                return [accepted]
+            return [f"requeued: event #{record.was} as event #{record.event}", accepted]
         case DoneRecord():
             value = f", nobody waited for {masked(record.value)}" if record.unheard else ""
             return [f"completed: event #{record.done} of {handler}{value}"]
@@ -121,9 +124,8 @@ def _moves(record: Record) -> list[str]:
                 f"set aside: event #{record.aside} of {record.handler} "
                 f"(started {times} without finishing)"
             ]
-        case RequeuedRecord():
-            fresh = f" as event #{record.fresh}" if record.fresh is not None else ""
-            return [f"requeued: event #{record.requeued}{fresh}"]
+        case RequeuedRecord(fresh=None):
+            return [f"requeued: event #{record.requeued}"]
         case DropRecord():
             return [f"dropped: event #{record.drop} ({record.reason})"]
         case StopRecord():

@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
-from agentctl.core.kept import Asking, Kept, answers_had, asking_of
+from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
@@ -72,7 +72,7 @@ class JournalHistory:
     def __init__(self, trail: AuditTrail | None = None, *, keep: int | None = None) -> None:
         self._trail = trail
         self._keep = keep
-        self.kept = Kept(keep or 0)
+        self.kept = Kept(KEEP if keep is None else keep)
         self.keys: dict[tuple[Identity, str], int] = {}
         self.asked: dict[Asking, int] = {}
         self.answered: OrderedDict[str, AnsweredRecord] = OrderedDict()
@@ -150,6 +150,8 @@ class JournalHistory:
         if used or record.event in self.open:
             raise ValueError(f"event {record.event} is there twice")
         self.begin(EventHistory(record, body))
+        if record.was is not None:
+            self.asides.pop(record.was, None)
 
     def begin(self, event: EventHistory) -> None:
         """Take an event that was accepted."""
@@ -169,7 +171,7 @@ class JournalHistory:
         del self.open[number]
         if accepted.key is not None and self.keys.get((accepted.of, accepted.key)) == number:
             del self.keys[accepted.of, accepted.key]
-        if accepted.from_ is not None and (asking := asking_of(event)) is not None:
+        if (asking := asking_of(event)) is not None:
             self.asked.pop(asking, None)
 
     def _reopened(self, number: int) -> EventHistory | None:
@@ -202,7 +204,9 @@ class JournalHistory:
         if isinstance(end, DoneRecord) and isinstance(end.state, Raw):
             self.states[accepted.of] = StateRecord(end.state, accepted.of)
         if accepted.key is not None:
-            self.outcomes[accepted.of, accepted.key] = outcome_of(accepted, end)
+            at = accepted.of, accepted.key
+            self.outcomes.pop(at, None)  # a key used anew goes behind the others
+            self.outcomes[at] = outcome_of(accepted, end)
 
     def forget_outcomes(self, before_us: int) -> None:
         """Forget how keyed events ended that ended before then; they stand in that order."""
@@ -232,6 +236,9 @@ class JournalHistory:
         self.asides[event.number] = record
 
     def _requeued(self, record: RequeuedRecord, _body: bytes) -> None:
+        if record.fresh is not None and record.fresh in self.open:
+            self.asides.pop(record.requeued, None)  # the new event's own record may have said so
+            return
         if record.requeued not in self.asides:
             raise ValueError(f"event {record.requeued} isn't set aside")
         if record.fresh is None:
@@ -267,23 +274,30 @@ class JournalHistory:
         """Drop what is known of an instance that was deleted."""
         self.states.pop(of, None)
         self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
+        self.kept.forget(of)
 
     def _told(self, record: ToldRecord, body: bytes) -> None:
-        event = self.open.get(record.event)
+        event = self.open.get(record.event) or self.kept.events.get(record.event)
         if event is not None:
-            event.bodies.append(body)
+            event.bodies.append(body)  # kept or reopened, it is known after a rewrite, too
             self.told(event)
-            return
-        kept = self.kept.events.get(record.event)
-        if kept is not None and (asking := asking_of(kept)) is not None:
-            self.kept.told(asking)
 
     def told(self, event: EventHistory) -> None:
-        """Take note that nobody waits any more for an open event's answer."""
+        """Take note that nobody waits any more for the answer of an event, open or over."""
         event.told = True
         asking = asking_of(event)
         if asking is not None:
             self.asked.pop(asking, None)
+            self.kept.told(asking)
+
+    def event_for(self, asking: Asking) -> int | None:
+        """The event that an asking call asked for, open or over, while it may hear the answer."""
+        number = self.asked.get(asking)
+        return self.kept.untold.get(asking) if number is None else number
+
+    def lies_aside(self, asking: Asking) -> bool:
+        """Whether the event that an asking call asked for is set aside."""
+        return any((one.from_, one.asker) == asking for one in self.asides.values())
 
     def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
         remember(self.answered, record)

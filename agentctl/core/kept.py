@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from agentctl.core.event_history import EventHistory
-from agentctl.names import format_call_key, format_instance
+from agentctl.names import Identity, format_call_key, format_instance
 from agentctl.records import FailedRecord
 
+KEEP: Final = 100
+"""So many are kept where no program has said otherwise yet; as a header without the field."""
 MOST_FAILED: Final = 1000
 """So many failed events are kept at most, however young."""
 
@@ -81,6 +83,13 @@ class Kept:
         for numbers in (self._recent, self._failed):
             if number in numbers:
                 numbers.remove(number)
+
+    def forget(self, of: Identity) -> None:
+        """Let the failed events of an instance go: a retry would bring it back."""
+        for number, event in list(self.events.items()):
+            failed = isinstance(event.end, FailedRecord)
+            if failed and event.accepted.of == of and asking_of(event) not in self.untold:
+                self.take(number)
 
     def told(self, asking: Asking) -> None:
         """Note that who asked has the answer."""

@@ -290,13 +290,14 @@ def _timed(line: bytes, times: Mapping[str, int]) -> bytes:
 
 
 def fresh_bodies(event: SetAsideEvent, number: int, nonce: str, at_us: int) -> list[bytes]:
-    """The one batch that makes a new event of a set-aside one, from the start."""
+    """The batch that makes a new event of a set-aside one; its first line decides."""
     accepted = EventRecord(
         number,
         event.handler,
         event.args,
         kwargs=event.kwargs or UNSET,
         of=event.of,
+        was=event.number,
         nonce=nonce,
         at=at_us,
     )

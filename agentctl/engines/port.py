@@ -47,6 +47,7 @@ class InvokeRequest(Struct, frozen=True):
         words: in place of both: the arguments as a person types them, read by the handler.
         text: in place of all three: a JSON list or object.
         key: the idempotency key (R17).
+        due_us: when it is to begin, in microseconds since the epoch; None: as soon as it can.
         if_full: what to do if too many events wait to begin (R22).
         waits: who asks is going to wait for the end.
         id: made once by who asks, however often it asks.
@@ -60,6 +61,7 @@ class InvokeRequest(Struct, frozen=True):
     words: Sequence[str] | None = None
     text: str | None = None
     key: str | None = None
+    due_us: int | None = None
     if_full: Literal["wait", "refuse"] = "wait"
     waits: bool = False
     id: str = ""
@@ -236,8 +238,12 @@ class Holder(Protocol):
     the program ends before it answers: who asks asks again, under the same id.
     """
 
-    def invoke(self, request: InvokeRequest) -> Invoked:
-        """Have an event accepted, durably; or have a query read."""
+    def invoke(self, request: InvokeRequest, timeout_s: float | None) -> Invoked:
+        """Have an event accepted, durably; or have a query read.
+
+        Raises:
+            TimeoutError: no answer yet; whether it was accepted isn't known.
+        """
         ...
 
     def wait(self, event: Address, timeout_s: float | None) -> Ended:

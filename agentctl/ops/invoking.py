@@ -16,6 +16,7 @@ from msgspec import Raw, structs
 from agentctl.engines.port import Desk, Ended, Holder, InvokeRequest
 from agentctl.names import Address
 from agentctl.project.model import Project
+from agentctl.times import Clock
 
 How: TypeAlias = Literal["ended", "read", "accepted", "timeout"]
 
@@ -27,6 +28,7 @@ class Outcome:
     Attributes:
         how: it `ended`; it was a query, which was `read`; it was `accepted`, and nobody waits; or
             the time to wait passed.
+        event: None for a query, and where the time passed before anything was answered.
         result: of a query: JSON.
         joined: the event was there already, under the same key.
         beside: another program runs it, and goes on with it.
@@ -45,6 +47,7 @@ def invoke(
     request: InvokeRequest,
     alone: Callable[[], Outcome],
     *,
+    clock: Clock,
     wait_s: float,
     timeout_s: float | None,
 ) -> Outcome:
@@ -52,6 +55,7 @@ def invoke(
 
     Args:
         alone: does it where no program runs the agent; raises `Locked` if one does by now.
+        clock: measures the time to wait.
         wait_s: how long a program that holds the folder may be out of reach.
         timeout_s: how long to wait for the end; None for as long as it takes.
 
@@ -59,14 +63,21 @@ def invoke(
         Locked: a program holds the folder, and doesn't answer.
         AgentctlError: it wasn't accepted.
     """
+    give_up_s = None if timeout_s is None else clock.monotonic_s() + timeout_s
+
+    def left_s() -> float | None:
+        return None if give_up_s is None else max(0.0, give_up_s - clock.monotonic_s())
 
     def beside(holder: Holder) -> Outcome:
-        invoked = holder.invoke(structs.replace(request, waits=True))
+        try:
+            invoked = holder.invoke(structs.replace(request, waits=True), left_s())
+        except TimeoutError:
+            return Outcome("timeout", beside=True)
         if isinstance(invoked.result, Raw):
             return Outcome("read", result=bytes(invoked.result), beside=True)
         event = _event(invoked.event)
         try:
-            end = holder.wait(event, timeout_s)
+            end = holder.wait(event, left_s())
         except TimeoutError:
             return Outcome("timeout", event, joined=invoked.joined, beside=True)
         return Outcome("ended", event, end, joined=invoked.joined, beside=True)
@@ -89,7 +100,7 @@ def trigger(desk: Desk, project: Project, request: InvokeRequest, *, wait_s: flo
         return Outcome("accepted", Address.parse(accepted.event), joined=accepted.joined)
 
     def beside(holder: Holder) -> Outcome:
-        invoked = holder.invoke(request)
+        invoked = holder.invoke(request, None)
         if isinstance(invoked.result, Raw):
             return Outcome("read", result=bytes(invoked.result), beside=True)
         return Outcome("accepted", _event(invoked.event), joined=invoked.joined, beside=True)

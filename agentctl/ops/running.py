@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from agentctl.engines.port import Ended, Engine, InvokeRequest, Stopped
 from agentctl.names import Address
 
 if TYPE_CHECKING:
     import asyncio
+
+_A_WHILE_S: Final = 0.5
 
 How: TypeAlias = Literal["ended", "timeout", "stopped"]
 
@@ -54,6 +56,7 @@ async def invoke(
     timeout_s: float | None = None,
     accepted: Callable[[Address], None] = lambda _: None,
     answered: Callable[[Answer], None] = lambda _: None,
+    staying: Callable[[], None] = lambda: None,
 ) -> Answer:
     """Run one event to its end; in any case stop the program gracefully then.
 
@@ -62,6 +65,7 @@ async def invoke(
 
     Args:
         answered: hears the answer.
+        staying: hears that the program goes on for others, if that takes a while.
 
     Raises:
         AgentctlError: it wasn't accepted, or the program can't go on.
@@ -72,7 +76,10 @@ async def invoke(
     answer = Answer(how, event, ended)
     answered(answer)
     if how == "ended":
-        await _first(engine, engine.others(), stop_asked, None)
+        _, others = await _first(engine, engine.others(), stop_asked, _A_WHILE_S)
+        if others == "timeout":
+            staying()
+            await _first(engine, engine.others(), stop_asked, None)
     await engine.stop()
     return answer
 

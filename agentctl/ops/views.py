@@ -163,7 +163,6 @@ def find_instance(
         raise _no_instance(desk, address)
     one = found[0]
     query = EventQuery(frozenset(State) - OVER)
-    agents = {address.agent: desk.look(address.agent)}
     seen = list_events(desk, [(address.agent, address)], query)
     events = [event for event in seen.events if event.event.identity == address.identity]
     document = InstanceDocument(
@@ -172,7 +171,7 @@ def find_instance(
         tuple(SeenKey(key.key, str(key.event), str(key.state)) for key in one.keys),
         tuple(in_short(event) for event in events),
     )
-    return document, Seen(events, agents)
+    return document, Seen(events, seen.agents)
 
 
 def _no_instance(desk: Desk, address: Address) -> NotFound:

@@ -257,3 +257,29 @@ def test_a_program_that_stops_tells_its_clients_or_hands_them_on(project: Projec
     assert ended.out in ("", again.out), "the client heard another result"
     assert (ended.code == 0) == (ended.out != "")
     assert len(project.ledger("begin handed ")) == 1
+
+
+def test_a_timeout_passes_also_where_the_program_hangs(project: Project) -> None:
+    make_desk(project, "Clerk")
+    program = serve(project)
+    project.agentctl("invoke", "Clerk", "echo", "is it served?").expect(0)
+    program.send(signal.SIGSTOP)
+    try:
+        words = ("invoke", "Clerk", "echo", "x", "--timeout", "300ms")
+        client = project.start_agentctl(*words)
+        late = client.end(timeout=10).expect_error(124, "doesn't answer", "may accept")
+        assert late.out == ""
+    finally:
+        program.send(signal.SIGCONT)
+    assert project.agentctl("invoke", "Clerk", "echo", "y").expect(0).out == '"y"\n'
+
+
+def test_what_is_no_utf8_is_refused_beside_a_program_too(open_desk: Project) -> None:
+    noise = "\udcff"  # the byte 0xff
+    open_desk.agentctl("invoke", "Clerk", "echo", noise).expect_error(2, "UTF-8")
+    open_desk.agentctl("invoke", "-i", noise, "Clerk", "echo", "x").expect_error(2, "UTF-8")
+    open_desk.agentctl("invocation", "cancel", "Clerk", noise).expect_error(2, "UTF-8")
+    open_desk.agentctl("invoke", 'Desk("\\ud800")', "add", "1").expect_error(2, "no address")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    told = open_desk.agentctl("invoke", "Clerk", "echo", "é", env=plain).expect(0)
+    assert told.out in ('"é"\n', '"\\u00e9"\n')

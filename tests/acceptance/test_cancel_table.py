@@ -12,6 +12,7 @@ from .desk import (
     cancel,
     closing,
     desk_in,
+    make_desk,
     open_gate,
     serve,
     submit,
@@ -175,6 +176,15 @@ def test_r8_running_in_json(open_office: Office) -> None:
     told = cancel(open_office.project, address, "--json").expect(4)
     assert told.json["answer"] == "running"
     assert told.json["event"] == address
+
+
+def test_r20_cancelled_twice_where_no_program_ever_ran(project: Project) -> None:
+    make_desk(project, "Clerk")
+    address = submit(project, "Clerk", "tally", "never")
+    assert cancel(project, address).expect(0).out == f"cancelled {address}\n"
+    assert cancel(project, address).expect(0).out == f"already cancelled {address}\n"
+    told = project.agentctl("invocation", "list", "Clerk").expect(0).out
+    assert told.startswith(f"{address}\tcancelled\t"), told
 
 
 def test_r20_cancelled_without_a_program_cleans_up_at_the_next_start(

@@ -85,7 +85,7 @@ def request(handler: str, argument: object, key: str | None = None) -> InvokeReq
 def echo(desk: FilesDesk) -> None:
     """Ask as `agentctl invoke Clerk echo …` does: look who runs it, connect, ask, wait."""
     asked = request("echo", "fifty bytes or so of text, as a person would say it")
-    outcome = invoke(desk, asked, not_alone, wait_s=0.0, timeout_s=10.0)
+    outcome = invoke(desk, asked, not_alone, clock=SystemClock(), wait_s=0.0, timeout_s=10.0)
     assert outcome.ended is not None
     assert outcome.ended.status == "completed"
 
@@ -209,7 +209,7 @@ def cancel_ms(where: Path, times: int) -> list[float]:
 
 def _accept(desk: FilesDesk) -> int:
     def beside(holder: Holder) -> Invoked:
-        return holder.invoke(request("rest", 1.0))
+        return holder.invoke(request("rest", 1.0), None)
 
     event = desk.invoke("Clerk", not_alone, beside, 0.0).event
     assert event is not None

@@ -31,6 +31,7 @@ from agentctl.engines.changes import (
 from agentctl.engines.port import InvokeRequest
 from agentctl.errors import Conflict, NotFound
 from agentctl.names import Address
+from agentctl.testing.clock import START_US
 from agentctl.storage.memory import MemoryDisk
 
 PATIENT = AgentSettings(max_starts=100)
@@ -214,12 +215,14 @@ def drop(ground: Ground, number: int) -> Act:
     return act
 
 
-def left(agent: type[Agent], *requests: Request) -> Act:
+def left(agent: type[Agent], *requests: Request, due_us: int | None = None) -> Act:
     """Leave events for a program that comes later, each under an id of its own."""
 
     async def step(life: Life) -> None:
         for place, (of, name, *args) in enumerate(requests):
-            request = InvokeRequest(agent.__name__, of, name, args, id=f"request-{place}")
+            request = InvokeRequest(
+                agent.__name__, of, name, args, due_us=due_us, id=f"request-{place}"
+            )
             life.world.found(life.seen(life.agent))
             accepted = life.desk().leave(agent, request)
             life.world.answered(request.id, str(accepted))
@@ -331,5 +334,12 @@ LEFT = of(
     Keeper,
     left(Keeper, ((), "add", 2), ((), "add", 3)),
     program(Keeper, ((), "add", 2), ((), "add", 3)),
+    events=2,
+)
+LATER = of(
+    Keeper,
+    left(Keeper, ((), "add", 2), ((), "add", 3), due_us=START_US + 3_600_000_000),
+    program(Keeper, ends=False),
+    program(Keeper),
     events=2,
 )

@@ -75,6 +75,7 @@ class Seen:
             name, event = kind(record), number(record)
             if name == "event":
                 self.accepted[event] = record
+                self.asides.discard(record.get("was", 0))
                 if event in self.asides:
                     returning.add(event)
             elif name in ("ok", "error", "dropped"):
@@ -126,10 +127,15 @@ class Seen:
             carried_over = place < self.header.get("kept", 0)
             # The lines of a requeue say again what was audited when it was new.
             again = event in asides and name not in ("requeued", "drop", "aside")
-            if name in VERBS and not carried_over and not again:
+            said_before = name == "requeued" and "fresh" in record
+            if name in VERBS and not carried_over and not again and not said_before:
+                if "was" in record:  # a fresh requeue is told of by the new event's own line
+                    lines.append((record["at"], "requeued", record["was"]))
                 lines.append((record["at"], VERBS[name], event))
             if name == "aside":
                 asides.add(event)
+            elif name == "event":
+                asides.discard(record.get("was", 0))
             elif name in ("requeued", "drop"):
                 asides.discard(event)
         return lines

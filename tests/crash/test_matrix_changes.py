@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from matrix import Scenario, Tally, die_everywhere, fail_everywhere
 from mortal import State
 from mortal_agents import SET_ASIDE, begin_of
-from mortal_changes import CANCEL, DELETE, KEYS, LEFT, PUT_BACK, RETRY
+from mortal_changes import CANCEL, DELETE, KEYS, LATER, LEFT, PUT_BACK, RETRY
 
 from agentctl.storage.faulty import Fault
 
@@ -27,7 +27,6 @@ FAILURES = {
 }
 
 
-WITHIN_A_LINE = (0, 17)
 BETWEEN_LINES = (0, 150)
 
 
@@ -59,9 +58,7 @@ def test_deleting_an_instance_survives_a_death_at_every_change(scenario):
 
 @pytest.mark.parametrize("scenario", PUT_BACK)
 def test_r10_putting_back_under_one_id_survives_a_death_at_every_change(aside, scenario):
-    # Of a fresh requeue the new event stands in front: cut off behind it, both are there.
-    keeps = WITHIN_A_LINE if "fresh" in scenario else BETWEEN_LINES
-    assert die(PUT_BACK[scenario], aside, keeps).points > 15
+    assert die(PUT_BACK[scenario], aside, BETWEEN_LINES).points > 15
 
 
 def test_g6_q13_one_key_is_one_event_after_a_death_at_every_change():
@@ -70,6 +67,10 @@ def test_g6_q13_one_key_is_one_event_after_a_death_at_every_change():
 
 def test_r1_an_event_left_under_one_id_is_one_event_after_a_death_at_every_change():
     assert die(LEFT).points > 30
+
+
+def test_r18_what_is_to_begin_later_begins_once_after_a_death_at_every_change():
+    assert die(LATER).points > 40
 
 
 TROUBLED = {

@@ -64,6 +64,7 @@ def open_events(found):
         value = record[kind]
         if kind == "event":
             (requeuing if value in aside else events)[value] = {"calls": {}, "outcomes": {}}
+            aside.discard(record.get("was"))
         elif kind in ("call", "ok", "error", "fired", "dropped"):
             number = int(value.split("-")[0])
             event = requeuing.get(number) or events[number]

@@ -18,6 +18,7 @@ EXAMPLES = (
     ("agentctl backup agents.tar.gz", "journals, set-aside events and audit logs, in one file"),
     ("mkdir other && tar -xzf agents.tar.gz -C other", "restore: unpack it into an empty folder"),
 )
+TAKES_PATHS = True
 
 
 @dataclass(frozen=True)

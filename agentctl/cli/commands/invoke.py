@@ -8,7 +8,20 @@ from typing import Annotated, Literal, NoReturn
 
 import msgspec
 import typer
+from msgspec import UNSET, UnsetType
 
+from agentctl.cli.commands.invoking import (
+    ArgsOption,
+    AtOption,
+    FullOption,
+    InOption,
+    KeyOption,
+    LockWaitOption,
+    TimeoutOption,
+    TriggerOption,
+    ZoneOption,
+    due_us,
+)
 from agentctl.cli.failures import Failure, failure_of_end, users_traceback, write_failure
 from agentctl.cli.inputs import duration, lock_wait_s, read_arguments
 from agentctl.cli.output import Output
@@ -21,6 +34,7 @@ from agentctl.ops import documents, places
 from agentctl.ops.asking import new_id
 from agentctl.ops.invoking import Outcome, invoke, trigger
 from agentctl.project.model import Project
+from agentctl.times import SystemClock, to_rfc3339
 
 EXAMPLES = (
     ("agentctl invoke Bot request 7", "run request(7) of Bot, and print its result"),
@@ -30,6 +44,8 @@ EXAMPLES = (
     ("agentctl invoke Bot request 7 --json", "the result with its event, for a program"),
     ("agentctl invoke -i order-7 Bot request 7", "once, however often this is said"),
     ("agentctl invoke -t Bot request 7", "print the event's address, and don't wait for it"),
+    ("agentctl invoke -t --in 1h Bot request 7", "the same, to begin in an hour"),
+    ("agentctl invoke -t --at 2099-03-15T10:30:00Z Bot request 7", "to begin then"),
 )
 
 
@@ -57,28 +73,15 @@ def parse(
         list[str] | None,
         typer.Argument(metavar="[ARG]...", help="text for a str, else JSON; or name=value"),
     ] = None,
-    args: Annotated[
-        str | None,
-        typer.Option("--args", metavar="JSON|@FILE|-", help="all arguments at once"),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option("-i", "--idempotency-key", metavar="KEY", help="one event a key; - makes one"),
-    ] = None,
-    trigger_it: Annotated[
-        bool, typer.Option("-t", "--trigger", help="print the event's address, and don't wait")
-    ] = False,
-    if_full: Annotated[
-        str,
-        typer.Option("--if-full", metavar="wait|refuse", help="if too many events queue (wait)"),
-    ] = "wait",
-    timeout: Annotated[
-        str | None,
-        typer.Option("--timeout", metavar="DURATION", help="wait no longer; exit code 124"),
-    ] = None,
-    lock_wait: Annotated[
-        str, typer.Option("--lock-wait", metavar="DURATION", help="wait for another program (5s)")
-    ] = "5s",
+    args: ArgsOption = None,
+    key: KeyOption = None,
+    trigger_it: TriggerOption = False,
+    at: AtOption = None,
+    after: InOption = None,
+    tz: ZoneOption = None,
+    if_full: FullOption = "wait",
+    timeout: TimeoutOption = None,
+    lock_wait: LockWaitOption = "5s",
 ) -> Request:
     """Run one handler, and print its result as JSON on stdout; a query is read the same way.
 
@@ -89,6 +92,9 @@ def parse(
         raise UsageError("--args and arguments don't go together", hint="leave one of them out")
     if trigger_it and timeout is not None:
         raise UsageError("--trigger doesn't wait, so it needs no --timeout", hint="leave one out")
+    due = due_us(at, after, tz, SystemClock())
+    if due is not None and not trigger_it:
+        raise UsageError("what begins later isn't waited for", hint="add --trigger")
     address = _instance(agent, handler)
     asked = InvokeRequest(
         address.agent,
@@ -97,6 +103,7 @@ def parse(
         words=() if args is None and words is None else words,
         text=None if args is None else read_arguments(args, objects=True).decode(),
         key=new_id() if key == "-" else key,
+        due_us=due,
         if_full=_if_full(if_full),
         id=new_id(),
     )
@@ -164,6 +171,7 @@ def _run(request: Request, project: Project, desk: Desk, output: Output) -> Outc
         desk,
         request.asked,
         alone,
+        clock=SystemClock(),
         wait_s=request.lock_wait_s,
         timeout_s=request.timeout_s,
     )
@@ -207,30 +215,59 @@ def _tell(request: Request, outcome: Outcome, output: Output) -> int:
         return _tell_accepted(request, outcome, output)
     if outcome.ended is not None:
         return _tell_end(request, outcome.ended, output, beside=outcome.beside)
+    failure = _late(request, outcome)
+    write_failure(failure, output)
+    return failure.code
+
+
+def _late(request: Request, outcome: Outcome) -> Failure:
+    passed = f"--timeout passed ({request.timeout_s:g} s)"
+    if outcome.event is None:
+        asked = request.asked
+        return Failure(
+            124,
+            f"the program that runs {asked.agent} doesn't answer",
+            f"{passed}; it may accept the event yet",
+            "look whether it did before you ask again without an idempotency key: "
+            f"agentctl invocation list {asked.agent}",
+        )
     event = str(outcome.event)
-    failure = Failure(
+    return Failure(
         124,
         f"{event} hasn't ended yet",
-        f"--timeout passed ({request.timeout_s:g} s); the program that runs it goes on with it",
+        f"{passed}; the program that runs it goes on with it",
         f"wait for it with: agentctl invocation wait {event}",
         event,
         "running",
     )
-    write_failure(failure, output)
-    return failure.code
 
 
 def _tell_accepted(request: Request, outcome: Outcome, output: Output) -> int:
     event = str(outcome.event)
     if output.options.json:
         asked = request.asked
-        document = documents.InvokeDocument(event, asked.handler, asked.key, "queued")
+        status, due = _standing(asked.due_us)
+        document = documents.InvokeDocument(event, asked.handler, asked.key, status, due=due)
         output.document(documents.encode(document))
     else:
         output.line(event)
+    if _is_past(request.asked):
+        output.note("its time has passed: it begins at once")
     if not outcome.beside:
         output.note(f"it runs with the next start: agentctl run {request.asked.agent}")
     return 0
+
+
+def _standing(due: int | None) -> tuple[str, str | UnsetType]:
+    """Where an event that was just accepted stands, and when it is due."""
+    if due is None or due <= SystemClock().now_us():
+        return "queued", UNSET
+    return "scheduled", to_rfc3339(due)
+
+
+def _is_past(asked: InvokeRequest) -> bool:
+    """Whether the moment that was asked for is over."""
+    return asked.due_us is not None and asked.due_us <= SystemClock().now_us()
 
 
 def _write(request: Request, event: str | None, result: bytes, output: Output) -> int:

@@ -17,6 +17,7 @@ EXAMPLES = (
     ("agentctl new desk --agent Clerk", "the same, and the agent is named Clerk"),
     ("agentctl new --list", "list the templates"),
 )
+TAKES_PATHS = True
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.port import Holder, InvokeRequest
 from agentctl.engines.views import JournalLine, JournalView, SetAsideView
-from agentctl.errors import Damaged, JournalDamaged
+from agentctl.errors import Damaged
 from agentctl.names import Address
 from agentctl.storage.files.beside import AUDIT, SET_ASIDE, read_beside
 from agentctl.storage.files.disk import Disk, SystemDisk
 from agentctl.storage.files.places import agent_folder, list_agents
 from agentctl.storage.files.reading import read_journal
-from agentctl.storage.port import Line, Scan
+from agentctl.storage.port import Line
 from agentctl.times import Clock, SystemClock
 
 if TYPE_CHECKING:
-    from agentctl.core.history import JournalHistory
     from agentctl.core.set_aside import SetAsideEvent
     from agentctl.engines.changes import Accepted, Answer, Change
     from agentctl.engines.local.door import Door
@@ -102,7 +101,7 @@ class FilesDesk:
     def _asides(self, agent: str) -> Mapping[int, AsideRecord]:
         """What the journal keeps of each set-aside event, where it can be read."""
         try:
-            return self._read(agent).asides
+            return self._looking().whole(agent).asides
         except Damaged:
             return {}
 
@@ -112,18 +111,8 @@ class FilesDesk:
         Raises:
             JournalDamaged, FormatTooNew: what it says of any state can't be trusted.
         """
-        states = self._read(agent).states
+        states = self._looking().whole(agent).states
         return {Address(agent, of): bytes(one.state) for of, one in sorted(states.items())}
-
-    def _read(self, agent: str) -> JournalHistory:
-        from agentctl.engines.local.starting import recovery
-
-        path = self._path(agent, "journal")
-        read = read_journal(path, self._disk)
-        if read.damaged is not None:
-            # What stands behind the damage may be whole, and yet not follow from what was lost.
-            raise _damaged(agent, path, *read.damaged)
-        return recovery.fold(agent, path, Scan(read.lines, None, exists=read.exists, end=0))
 
     # -- looking, as `Looking` and `counting` do
 
@@ -218,16 +207,6 @@ class _Lines(Iterable[JournalLine]):
 
     def __iter__(self) -> Iterator[JournalLine]:
         return (JournalLine(line.number, line.body) for line in self._walk())
-
-
-def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
-    return JournalDamaged(
-        f"{path}, line {line}: {reason}",
-        path=path,
-        line=line,
-        reason=reason,
-        hint=f"nothing was changed; see what is readable: agentctl inspect journal {agent}",
-    )
 
 
 def _view(agent: str, event: SetAsideEvent, aside: AsideRecord | None) -> SetAsideView:

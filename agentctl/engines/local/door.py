@@ -96,7 +96,7 @@ class Door:
         wanted = wanted_of(spec_of(cls), request)
         with self._opened(request.agent) as ground:
             known = ground.history.answered.get(request.id) if request.id else None
-            return operations.told(known, Accepted) if known else leave(ground, wanted)
+            return operations.answer_again(known, Accepted) if known else leave(ground, wanted)
 
     def _opened(self, agent: str) -> cold.Opening:
         from agentctl.engines.local.changing import cold
@@ -138,9 +138,13 @@ class Remote:
     def __init__(self, control: Control) -> None:
         self._control = control
 
-    def invoke(self, request: InvokeRequest) -> Invoked:
-        """Have an event accepted, or a query read."""
-        return self._control.call("invoke", request, Invoked)
+    def invoke(self, request: InvokeRequest, timeout_s: float | None) -> Invoked:
+        """Have an event accepted, or a query read.
+
+        Raises:
+            TimeoutError: no answer yet; whether it was accepted isn't known.
+        """
+        return self._control.call("invoke", request, Invoked, timeout_s)
 
     def wait(self, event: Address, timeout_s: float | None) -> Ended:
         """Wait until an event comes to rest.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ from agentctl.engines.local.asking import queries, told
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
 from agentctl.engines.local.events.askers import Askers
-from agentctl.engines.local.events.endings import End, as_value
+from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.looking.remembering import Remembering
 from agentctl.engines.local.options import EngineOptions
@@ -102,8 +102,8 @@ class LocalEngine:
             await self.program.recovered.wait()
             self._check_dead()
             self._serving.open()
-            for asked, askings in self._to_tell.items():
-                self.program.tell(asked, askings)
+            while self._to_tell:
+                self.program.tell(*self._to_tell.popitem())
         except BaseException:
             if self.program.dead is None:
                 await self.stop()
@@ -195,7 +195,7 @@ class LocalEngine:
         if end.error is not None:
             raise end.error
         assert end.ended.result is not None
-        return as_value(end.ended.result, handler)
+        return handler.signature.result.decode(end.ended.result)  # as read back from the record
 
     async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Read the last committed state of an instance."""
@@ -254,8 +254,13 @@ class LocalEngine:
         for agent, asking in self.program.open_asks.values():
             if agent in self.agents and self.answering.is_moving(agent, asking):
                 return False
+        if any(rest is not None and rest <= within_s for rest in self._rests()):
+            return False
         due_s = self.program.timers.next_due_s
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
+
+    def _rests(self) -> Iterator[float | None]:
+        return (agent.due.rest_s for agent in self.agents.values())
 
     # -- stopping
 
@@ -269,6 +274,7 @@ class LocalEngine:
             program.stopping = True
             program.guard(self._say_stopping)
         program.clear_queues()
+        self._pump_all()  # who waits for room hears that there will be none
         settings = {name: binding.settings for name, binding in self._bindings.items()}
         graces = {name: shorter(one.grace, self._grace_at_most) for name, one in settings.items()}
         cut_off = await end_calls(program, graces)
@@ -302,8 +308,9 @@ class LocalEngine:
             if self._speaking:
                 with suppress(DiskTrouble):  # the next write says so, where it can be told
                     self._say_stopping()
-            # A start that is under way has nothing more to wait for.
+            # A start that is under way has nothing more to wait for, and who waits for room, too.
             self.program.loop.call_soon_threadsafe(self.program.recovered.set)
+            self.program.loop.call_soon_threadsafe(self._pump_all)
         return self._holding
 
     def _say_stopping(self) -> None:

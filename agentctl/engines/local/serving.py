@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -80,11 +81,11 @@ class Serving:
     def _methods(self, agent: str) -> dict[str, Callable[[Raw], Awaitable[object]]]:
         here: dict[str, tuple[Any, Callable[..., Awaitable[object]]]] = {
             "invoke": (InvokeRequest, self._invoke),
-            "wait": (WaitRequest, self._wait),
+            "wait": (WaitRequest, partial(self._wait, agent)),
             "change": (Change, self._answering.carry_out),
             "ask": (AskRequest, self._answering.ask),
-            "told": (Told, self._take_note),
-            "look": (Nothing, self._look),
+            "told": (Told, partial(self._take_note, agent)),
+            "look": (Nothing, partial(self._look, agent)),
         }
         return {name: self._method(agent, kind, method) for name, (kind, method) in here.items()}
 
@@ -109,8 +110,6 @@ class Serving:
                 )
             with self._one_more():
                 await self._open.wait()
-                if method in self._of_one_agent:
-                    return await method(agent, request)
                 return await method(request)
 
         return answer
@@ -129,10 +128,6 @@ class Serving:
     async def others(self) -> None:
         """Wait until nobody waits for an answer."""
         await self._none.wait()
-
-    @property
-    def _of_one_agent(self) -> tuple[Callable[..., Awaitable[object]], ...]:
-        return (self._wait, self._take_note, self._look)
 
     async def _invoke(self, request: InvokeRequest) -> Invoked:
         runtime = self._answering.agent(request.agent)

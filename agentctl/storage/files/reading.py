@@ -217,13 +217,8 @@ def damaged_error(path: str, agent: str, verdict: Verdict) -> JournalDamaged:
     assert verdict.bad is not None
     assert verdict.damage is not None
     number = verdict.bad.number
-    return JournalDamaged(
-        f"{path}, line {number}: {verdict.damage}",
-        path=path,
-        line=number,
-        reason=verdict.damage,
-        hint=f"nothing was changed; see what is readable: agentctl inspect journal {agent}",
-    )
+    hint = f"nothing was changed; see what is readable: agentctl inspect journal {agent}"
+    return JournalDamaged(path, number, verdict.damage, hint=hint)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class FakeHolder:
     requests: list[InvokeRequest] = field(default_factory=list)
     waited: list[tuple[Address, float | None]] = field(default_factory=list)
 
-    def invoke(self, request: InvokeRequest) -> Invoked:
+    def invoke(self, request: InvokeRequest, timeout_s: float | None) -> Invoked:
         self.requests.append(request)
         return self.invoked
 

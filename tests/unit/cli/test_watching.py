@@ -52,6 +52,15 @@ def test_what_programs_leave_does_not(saves: Saves, tmp_path: Path, name: str) -
     assert not saves.counts(path)
 
 
+def test_what_the_program_prints_to_does_not(tmp_path: Path) -> None:
+    with (tmp_path / "out.txt").open("w") as out:
+        saves = Saves(tmp_path, [], streams=[out.fileno(), 987654])
+        assert not saves.counts(tmp_path / "out.txt")
+        assert saves.counts(tmp_path / "gone.txt")
+        (tmp_path / "other.txt").touch()
+        assert saves.counts(tmp_path / "other.txt")
+
+
 class Time:
     """A clock that a test moves on."""
 

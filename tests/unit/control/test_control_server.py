@@ -362,7 +362,9 @@ def test_an_answer_that_is_too_large_is_told_too(serve):
     async def scene(served):
         async with served.peers() as peer:
             answer = await peer.ask(asked("huge"))
-            assert answer["error"]["message"] == "the answer is longer than 67108864 bytes"
+            assert "is done, but its answer is too large" in answer["error"]["message"]
+            assert "at most 67108864" in answer["error"]["message"]
+            assert "a file" in answer["error"]["data"]["hint"]
 
     serve(scene, methods={"huge": huge})
 

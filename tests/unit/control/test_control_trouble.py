@@ -32,7 +32,7 @@ COARSER = {"CallFailed": "EventError", "JournalDamaged": "Damaged"}
 
 def made(kind):
     if kind is JournalDamaged:
-        return kind("line 3: broken", path="/j", line=3, reason="broken", hint="look")
+        return kind("/j", 3, "broken", hint="look")
     if kind is CallFailed:
         return kind("shop.Declined", "no money", hint="look")
     return kind("what happened: é", hint="look")
@@ -66,7 +66,7 @@ def test_a_class_from_elsewhere_comes_out_as_its_nearest_base_of_ours():
     class TooOld(JournalDamaged):
         pass
 
-    error = TooOld("old", path="/j", line=1, reason="old")
+    error = TooOld("/j", 1, "old")
     assert type(over_the_wire(error)) is Damaged
     told = over_the_wire(ControlGone("the next program is gone"))
     assert (type(told), told.exit_code) == (AgentctlError, 70)

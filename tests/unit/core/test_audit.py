@@ -46,7 +46,6 @@ def line(body, event=EVENT):
             "Bot set aside: event #1 of request (started once without finishing)",
         ),
         ('{"requeued":7,"lines":3}', "Bot requeued: event #7"),
-        ('{"requeued":7,"fresh":9}', "Bot requeued: event #7 as event #9"),
         ('{"drop":7,"reason":"no use"}', "Bot dropped: event #7 (no use)"),
         ('{"stop":2}', "Bot stopped: 2 events unfinished"),
         (
@@ -125,3 +124,14 @@ def test_line_breaks_are_escaped():
 def test_the_same_record_gives_the_same_line_always():
     record = EventRecord(1, "request", EVENT.args, at=AT)
     assert audit_lines("Bot", record, None) == audit_lines("Bot", record, record)
+
+
+def test_a_fresh_requeue_is_told_by_the_new_event_s_own_record() -> None:
+    """It is what decides; the line behind it, which a power cut may take, says nothing more."""
+    body = b'{"event":9,"handler":"request","args":[],"was":7,"at":0}'
+    told = [line.split(" ", 1)[1] for line in audit_lines("Bot", decode(body), None)]
+    assert told == [
+        "Bot requeued: event #7 as event #9",
+        "Bot accepted: event #9 of request",
+    ]
+    assert audit_lines("Bot", decode(b'{"requeued":7,"fresh":9}'), None) == []

@@ -114,6 +114,16 @@ def test_r16_that_it_has_the_answer_is_known_after_a_rewrite_too(fold):
     assert len(rewritten(history)) == 1
 
 
+def test_r16_an_answer_that_was_told_is_not_awaited_again_while_its_event_is_kept(fold):
+    lines = [*event(1, **ASKED), '{"done":1}', TOLD]
+    history = read(rewritten(fold(*lines, header=keeping(1))))
+    assert numbers(rewritten(history)) == [1]
+    assert history.event_for(("Boss-1-1", "cd")) is None
+    for body in (line.encode() for line in (*event(2), '{"done":2}')):
+        history.fold(kind_of(body), decode(body), body)
+    assert numbers(rewritten(history)) == [2], "nobody is waiting for the answer of 1"
+
+
 def test_an_answer_is_remembered_for_a_minute(fold):
     answered = f'{{"answered":"x","do":"retry","value":{{}},"at":{NOW_US}}}'
     history = fold(answered)

@@ -206,3 +206,14 @@ def test_what_a_rewrite_carried_over_keeps_its_old_numbers(fold):
     )
     assert list(history.open) == [4]
     assert history.next_event == 9
+
+
+def test_r17_outcomes_are_forgotten_by_age_although_a_key_was_used_anew(fold):
+    events = [
+        f'{{"event":{n},"handler":"h","args":[],"key":"{key}","at":{n}}}'
+        for n, key in enumerate("aba", 1)
+    ]
+    ends = [f'{{"cancelled":{n},"at":{n}}}' for n in (1, 2, 3)]
+    history = fold(*(line for pair in zip(events, ends, strict=True) for line in pair))
+    history.forget_outcomes(3)
+    assert [one.outcome for one in history.outcomes.values()] == [3]

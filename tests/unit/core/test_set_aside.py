@@ -177,7 +177,7 @@ def test_a_fresh_requeue_takes_nothing_over_but_what_was_asked(fold):
     (event,) = parse(b"\n".join(plain_lines(fold(*BUSY).open[1])), "set-aside")
     assert [body.decode() for body in fresh_bodies(event, 9, "cd", 500)] == [
         '{"event":9,"handler":"busy","args":[7],"kwargs":{"note":"x"},"of":["eu/7"],'
-        '"nonce":"cd","at":500}',
+        '"was":1,"nonce":"cd","at":500}',
         '{"requeued":1,"of":["eu/7"],"fresh":9,"at":500}',
     ]
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from agentctl import Agent, AgentSettings, Capability, bind, handler, query, timeout
 from agentctl.engines.changes import CancelRequest, RetryRequest
+from agentctl.engines.local.asking.elsewhere import Elsewhere
+from agentctl.engines.local.changing import cold
 from agentctl.errors import AgentctlError, AgentError, WouldDeadlock
 from agentctl.names import Address
+from agentctl.storage.files.folder import FilesStore
 
 
 class Gate(Capability):
@@ -361,3 +365,26 @@ def test_r16_a_question_to_an_agent_that_nobody_runs_waits_in_its_journal(world,
     assert gate.made == ["add 5"]
     assert len(of_kind(world, "event")) == 1
     assert str(Address("Counter", ("a",), 1)) == "Counter/a#1"
+
+
+def test_r16_a_question_is_left_in_the_journal_once_whoever_was_at_it_is_gone(
+    world, request_of, gate, monkeypatch
+):
+    front, counter = both(gate)
+    world.start(counter)
+    # Nothing but the lock changes: whoever holds it for a moment writes nothing.
+    monkeypatch.setattr(Elsewhere, "_look", lambda self, agent: len(world.journals[agent]))
+    store = FilesStore(Path("/memory"), "Counter", world.disk, clock=world.clock)
+
+    async def life():
+        async with world.program(front) as asking:
+            with cold.opened(store, "Counter", clock=world.clock, wait_s=0.0):
+                await asking.submit(request_of(Front, "add", "a", 5))
+                await asyncio.sleep(0.2)
+                assert of_kind(world, "event") == []
+            async with asyncio.timeout(10):
+                while not of_kind(world, "event"):
+                    await asyncio.sleep(0.01)
+
+    asyncio.run(life())
+    assert gate.made == []

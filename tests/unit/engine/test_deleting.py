@@ -7,7 +7,7 @@ import pytest
 from agentctl.engines.changes import DeleteRequest
 from agentctl.errors import Conflict, NotFound
 
-from .till import IDS, Bot
+from .till import IDS, Bot, cancel, short
 
 
 def delete(name="a", request=None, **how):
@@ -72,6 +72,20 @@ def test_a_deletion_beside_a_program_gives_the_next_event_a_fresh_state(scene):
     assert scene.live(do, scene.asked("pay", "x")) == "completed"
     states = [one["state"] for one in scene.world.records() if "done" in one]
     assert states == [{"total": 1}, {"total": 1}]
+
+
+def test_what_a_deletion_cancels_leaves_no_key_behind_beside_a_program_or_later(scene):
+    by_key = [cancel(identity=("a",), key="k"), cancel(identity=("a",), key="k")]
+
+    async def do(host):
+        gone = await host.carry_out(delete())
+        assert gone.cancelled == ("Bot/a#1", "Bot/a#2")
+        return await host.carry_out(by_key[0])
+
+    beside = scene.live(do, scene.asked("nap", key=None), scene.asked("pay", "x", key="k"))
+    (later,) = scene.cold(by_key[1])
+    assert short(beside) == short(later) == ("unknown", None)
+    assert scene.till.made == ["clean up"]
 
 
 def test_a_deletion_is_one_write(scene):

@@ -57,6 +57,20 @@ def test_who_gave_up_is_not_heard_any_more():
     assert within(do) is False
 
 
+def test_r16_who_hangs_up_and_asks_again_leaves_nothing_behind():
+    async def do():
+        waiters = Waiters()
+        for _ in range(3):
+            waiters.wait_for_answer(ASKING).cancel()
+            await asyncio.sleep(0)
+        left = list(waiters._all())
+        again = waiters.wait_for_answer(ASKING)
+        waiters.tell(1, ASKING, DONE)
+        return left, (await again).ended.result
+
+    assert within(do) == ([], b"7")
+
+
 def test_r16_that_an_event_is_stuck_is_no_answer_to_who_asked():
     async def do():
         waiters = Waiters()

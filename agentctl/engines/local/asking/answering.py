@@ -20,7 +20,6 @@ from agentctl.engines.local.asking.checking import arguments_of, wanted_by, want
 from agentctl.engines.local.asking.deadlocks import Waits
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.changing.operations import carry_out
-from agentctl.engines.local.events.outcomes import of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.running.accepting import Wanted, find_same
 from agentctl.engines.local.running.agent import AgentRuntime
@@ -110,13 +109,13 @@ class Answering:
         wanted = wanted_of(runtime.spec, request)
         runtime.forget_old_outcomes()
         same = find_same(runtime.name, runtime.history, wanted)
-        if same is None and runtime.is_full:
+        if same is None and wanted.due_us is None and is_full(runtime):
             if request.if_full == "refuse":
                 raise LaneFull(
                     f"{runtime.waiting_to_begin} events of {runtime.name} wait to begin already",
                     hint="try again later; or wait for room: --if-full wait",
                 )
-            await runtime.room()
+            await runtime.events.room()
             return await self.accept(request, watch=watch)
         number = self.put(runtime, wanted) if same is None else _number(same)
         taken = self._take(runtime, number, (same is not None, watch))
@@ -190,14 +189,11 @@ class Answering:
         history, asking = runtime.history, request.asking
         number = history.kept.untold.get(asking)
         if number is not None:
-            event = history.kept.events[number]
-            assert event.end is not None
-            end = of_record(runtime.address(event.accepted), event.accepted.handler, event.end)
+            answer = answer_of(runtime.ends.end_of(number))
             await self.durable(runtime)
-            return answer_of(end)
+            return answer
         number = history.asked.get(asking)
-        aside = any((one.from_, one.asker) == asking for one in history.asides.values())
-        if number is None and not aside:
+        if number is None and not history.lies_aside(asking):
             wanted = wanted_by(runtime.spec, request)
             deadlocks.check(self._agents, self.waits, request, asker)
             number = self.put(runtime, wanted)
@@ -211,8 +207,7 @@ class Answering:
         history = self._agents[agent].history
         if asking in history.asked:
             return False  # that event says by itself where it stands
-        aside = any((one.from_, one.asker) == asking for one in history.asides.values())
-        return not aside
+        return not history.lies_aside(asking)
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""
@@ -234,6 +229,11 @@ class Answering:
 
 _OURS = frozenset({70, 74})
 """Exit codes of what is no answer, but the end of everything."""
+
+
+def is_full(runtime: AgentRuntime) -> bool:
+    """Whether as many events of an agent wait to begin as may (R22)."""
+    return runtime.waiting_to_begin >= runtime.settings.capacity
 
 
 def _number(same: int | OutcomeRecord) -> int:

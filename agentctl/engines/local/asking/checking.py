@@ -56,6 +56,7 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
         raw,
         named,
         key=key,
+        due_us=request.due_us,
         digest=None if key is None else _digest(handler, raw, named),
         request=request.id,
     )

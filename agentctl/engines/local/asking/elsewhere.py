@@ -24,7 +24,7 @@ from agentctl.engines.local.events.outcomes import of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.agent import members_of
-from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Locked, NotFound
+from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Interrupted, Locked, NotFound
 from agentctl.names import Address
 from agentctl.record_moves import ToldRecord
 from agentctl.sdk.agent import spec_of
@@ -38,6 +38,9 @@ log = logging.getLogger("agentctl")
 
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
+_TELLING: Final = 6
+"""So often it is tried to say that answers are here; a later start says it, too."""
+
 _ANSWERS: Final = frozenset({1, 2, 3, 4})
 """Exit codes of errors that are an answer; any other says that nobody can answer just now."""
 
@@ -60,24 +63,29 @@ class Elsewhere:
         """
         pause_s = _FIRST_PAUSE_S
         seen: object = None
-        while True:
-            try:
-                return await self._of_its_program(request)
-            except ControlGone:
-                pass
-            except AgentctlError as error:
-                if error.exit_code in _ANSWERS:
-                    raise
-            if (now := self._look(request.agent)) != seen or seen is None:
-                found = await self._of_its_folder(request, cls)
-                if found is not None:
-                    return found
-                seen = self._look(request.agent) if now is not None else None
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        try:
+            while True:
+                answer = await self._of_its_program(request)
+                if answer is None and (seen is None or self._look(request.agent) != seen):
+                    answer, seen = await self._of_its_folder(request, cls)
+                if answer is not None:
+                    return answer
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        finally:
+            self._troubled.discard(request.asking)
 
-    async def _of_its_program(self, request: AskRequest) -> Asked:
-        return await self._call(request.agent, "ask", request, Asked)
+    async def _of_its_program(self, request: AskRequest) -> Asked | None:
+        """The answer of the program that runs the agent; None: it gives none, or none runs it."""
+        try:
+            return await self._call(request.agent, "ask", request, Asked)
+        except (ControlGone, Interrupted):
+            return None
+        except AgentctlError as error:
+            if error.exit_code in _ANSWERS:
+                raise
+            self._say_that_it_waits(request, error)
+            return None
 
     async def _call(self, agent: str, method: str, params: object, returns: type[T]) -> T:
         """Ask the program that runs an agent, over the one connection to it."""
@@ -103,15 +111,22 @@ class Elsewhere:
         for control in controls:
             await control.close()
 
-    async def _of_its_folder(self, request: AskRequest, cls: type) -> Asked | None:
+    async def _of_its_folder(self, request: AskRequest, cls: type) -> tuple[Asked | None, object]:
+        """The answer in the agent's journal, and how that looks; None: try again in any case."""
+        looked = self._look(request.agent)
         try:
             return await self._in_thread(lambda: self._of_its_journal(request, cls))
+        except Locked:
+            return None, None  # somebody has begun to run it, or is at its journal for a moment
         except (DiskTrouble, Damaged) as error:
             # No answer: the question may be on record there, and will be answered.
-            if request.asking not in self._troubled:
-                self._troubled.add(request.asking)
-                log.warning("%s waits: %s; it is asked again", request.from_, error.message)
-            return None
+            self._say_that_it_waits(request, error)
+            return None, looked if isinstance(error, Damaged) else None
+
+    def _say_that_it_waits(self, request: AskRequest, error: AgentctlError) -> None:
+        if request.asking not in self._troubled:
+            self._troubled.add(request.asking)
+            log.warning("%s waits: %s; it is asked again", request.from_, error.message)
 
     def _folder(self, agent: str) -> str:
         return agent_folder(self._options.root, agent)
@@ -127,28 +142,26 @@ class Elsewhere:
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(None, work)
 
-    def _of_its_journal(self, request: AskRequest, cls: type) -> Asked | None:
-        """Answer from the journal of an agent that nobody runs, or leave the question there."""
+    def _of_its_journal(self, request: AskRequest, cls: type) -> tuple[Asked | None, object]:
+        """Answer from the journal of an agent that nobody runs, or leave the question there.
+
+        Returns:
+            The answer if there is one, and how the journal looked under its lock.
+        """
         spec = spec_of(cls)
         wanted = None if request.query else wanted_by(spec, request)
         if wanted is not None:
             deadlocks.check_line(spec, request)
-        try:
-            with self._opened(request.agent) as ground:
-                if wanted is None:
-                    return _read(ground, request, cls)
-                history = ground.history
-                number = history.kept.untold.get(request.asking)
-                if number is not None:
-                    return _answer(ground, number)
-                aside = any(
-                    (one.from_, one.asker) == request.asking for one in history.asides.values()
-                )
-                if request.asking not in history.asked and not aside:
-                    leave(ground, wanted)
-        except Locked:
-            pass  # somebody has begun to run it
-        return None
+        with self._opened(request.agent) as ground:
+            if wanted is None:
+                return _read(ground, request, cls), None
+            history = ground.history
+            number = history.event_for(request.asking)
+            if number is not None and number in history.kept.events:
+                return _answer(ground, number), None
+            if number is None and not history.lies_aside(request.asking):
+                leave(ground, wanted)
+            return None, self._look(request.agent)
 
     def _opened(self, agent: str) -> cold.Opening:
         return cold.opened(self._store(agent), agent, clock=self._clock, wait_s=0.0)
@@ -159,23 +172,40 @@ class Elsewhere:
 
     async def tell(self, agent: str, askings: Sequence[Asking]) -> None:
         """Say that answers are on record here; if nobody can be told, a later start says it."""
-        try:
-            await self._call(agent, "told", Told(askings), bool)
-        except AgentctlError:
-            if self._look(agent) is not None:
-                await self._in_thread(lambda: self._tell_journal(agent, askings))
+        pause_s = _FIRST_PAUSE_S
+        for _ in range(_TELLING):
+            if await self._tell(agent, askings):
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    def _tell_journal(self, agent: str, askings: Sequence[Asking]) -> None:
+    async def _tell(self, agent: str, askings: Sequence[Asking]) -> bool:
+        """Say it once; returns whether another try is of no use."""
+        try:
+            return await self._call(agent, "told", Told(askings), bool)
+        except AgentctlError:
+            if self._look(agent) is None:
+                return True
+            return await self._in_thread(lambda: self._tell_journal(agent, askings))
+
+    def _tell_journal(self, agent: str, askings: Sequence[Asking]) -> bool:
         try:
             with self._opened(agent) as ground:
-                untold = ground.history.kept.untold
-                known = [one for one in askings if one in untold]
+                known = [(one, ground.history.event_for(one)) for one in askings]
                 now_us = ground.now_us()
-                records = [ToldRecord(one[0], untold[one], at=now_us) for one in known]
+                records = [
+                    ToldRecord(asking[0], number, at=now_us)
+                    for asking, number in known
+                    if number is not None
+                ]
                 if records:
                     ground.commit(records)
-        except (Locked, NotFound, DiskTrouble, Damaged):
-            return  # it is remembered there until the next start here
+                    # Crash here: the agent's next start may forget the answers.
+        except Locked:
+            return False
+        except (NotFound, DiskTrouble, Damaged):
+            pass  # it is remembered there until the next start here
+        return True
 
 
 def _answer(ground: cold.ColdGround, number: int) -> Asked:

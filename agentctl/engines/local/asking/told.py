@@ -10,12 +10,10 @@ from agentctl.record_moves import ToldRecord
 def take_note(agent: AgentRuntime, asking: Asking) -> None:
     """Take note that who asked an agent needs the answer no more; it may be forgotten here."""
     history = agent.history
-    number = history.kept.untold.get(asking) or history.asked.get(asking)
+    number = history.event_for(asking)
     if number is None:
         return
     agent.append(ToldRecord(asking[0], number, at=agent.program.now_us()))
+    # Crash here: it may not be durable; the asker's next start says it again.
     agent.durable_soon()
-    if number in agent.open:
-        history.told(agent.open[number])
-    else:
-        history.kept.told(asking)
+    history.told(agent.open.get(number) or history.kept.events[number])

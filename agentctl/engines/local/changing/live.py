@@ -15,18 +15,19 @@ from agentctl.errors import Conflict, NotFound
 from agentctl.names import Identity
 from agentctl.nearest import nearest_hint
 from agentctl.record_moves import CancelledRecord, CancelRecord
-from agentctl.records import Record, encode
+from agentctl.records import Record, encode, kind_of
 from agentctl.storage.port import Store
 
 
 class LiveGround:
-    """One agent of a running program; implements `Ground`."""
+    """One agent of a running program, for one change; implements `Ground`."""
 
     def __init__(self, runtime: AgentRuntime) -> None:
         self._runtime = runtime
         self.agent = runtime.name
         self.history: JournalHistory = runtime.history
         self.store: Store = runtime.store
+        self._whole: JournalHistory | None = None
 
     def now_us(self) -> int:
         """The wall clock."""
@@ -62,20 +63,27 @@ class LiveGround:
         event = history.open.get(number) or history.kept.events.get(number)
         if event is None:
             raise Conflict(
-                f"event {number} of {self.agent} can't be run again: nothing of it is on record",
-                hint="an agent with journal = false forgets its events; invoke it anew",
+                f"event {number} of {self.agent} can't be run again: its calls aren't on record",
+                hint="they are no longer kept, or the agent has no journal; invoke it anew",
             )
         return event
 
     def _read(self) -> JournalHistory:
-        store = self.store
-        into = JournalHistory(keep=self._runtime.settings.keep)
-        return recovery.fold_into(into, self.agent, f"{store.path}/journal", store.scan())
+        """What the journal says with all its records: read once, since the program waits for it."""
+        if self._whole is None:
+            store, into = self.store, JournalHistory(keep=self._runtime.settings.keep)
+            path = f"{store.path}/journal"
+            self._whole = recovery.fold_into(into, self.agent, path, store.scan())
+        return self._whole
 
     def commit(self, records: Sequence[Record]) -> None:
         """Put records on record in one write, with their audit lines."""
         lines = moving.audit_of(self.agent, records, self.history)
-        self._runtime.append_bodies([encode(record) for record in records], lines)
+        bodies = [encode(record) for record in records]
+        self._runtime.append_bodies(bodies, lines)
+        if self._whole is not None:
+            for record, body in zip(records, bodies, strict=True):
+                self._whole.fold(kind_of(body), record, body)
         note_answers(self.history, records)
 
     def settle(self) -> None:

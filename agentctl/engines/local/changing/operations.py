@@ -61,7 +61,7 @@ def carry_out(ground: Ground, change: Change) -> Answer:
     """
     known = ground.history.answered.get(change.id) if change.id else None
     if known is not None:
-        answer: Answer = told(known, ANSWERS[type(change)])
+        answer: Answer = answer_again(known, ANSWERS[type(change)])
         return answer
     match change:
         case CancelRequest():
@@ -76,8 +76,8 @@ def carry_out(ground: Ground, change: Change) -> Answer:
             return requeuing.drop(ground, change, _answered)
 
 
-def told(known: AnsweredRecord, kind: type[T]) -> T:
-    """An answer that was given before."""
+def answer_again(known: AnsweredRecord, kind: type[T]) -> T:
+    """The answer that was given before."""
     return msgspec.json.decode(known.value, type=kind)
 
 
@@ -122,6 +122,7 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
     if standing is Standing.IDLE:
         record = CancelledRecord(found.number, by=by, reason=reason, at=now_us)
         ground.commit([record, *_answered(ground, request, done)])
+        # Crash here: over, on record, whether it was answered or not.
         ground.withdraw(event, record)
         return done
     if before:
@@ -153,6 +154,7 @@ def _retry(ground: Ground, request: RetryRequest) -> Retried:
     was = State.STUCK if found.open else State.FAILED
     done = Retried(address, was, made_again(event, plan))
     ground.commit([plan, *_answered(ground, request, done)])
+    # Crash here: queued again, on record; the next start runs it.
     ground.queue_again([found.number])
     return done
 
@@ -237,9 +239,10 @@ def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> Non
     answer = _answered(ground, request, deleted)
     ground.commit([*ends.values(), *cancels.values(), gone, *answer])
     # Crash here: on record as a whole, or not at all: it is one write.
-    ground.forget(of)
     for event in events:
         if event.number in ends:
             ground.withdraw(event, ends[event.number])
-        elif event.number in cancels:
+    ground.forget(of)  # in the order of the records: what a cancelled key stood for goes, too
+    for event in events:
+        if event.number in cancels:
             ground.deliver(event, cancels[event.number])

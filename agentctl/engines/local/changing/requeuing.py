@@ -73,6 +73,7 @@ def drop(ground: Ground, request: DropRequest, answered: Answered) -> Dropped:
     record = DropRecord(request.event, clean(request.reason), of, at=ground.now_us())
     answer = Dropped(str(Address(ground.agent, of, request.event)))
     ground.commit([record, *answered(ground, request, answer)])
+    # Crash here: the journal has it; the next start takes the lines out of `set-aside`.
     ground.history.asides.pop(request.event, None)
     _take_out(ground, frozenset([request.event]))
     return answer

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from agentctl.engines.local.control.server import ControlServer as ControlServer
     from agentctl.engines.local.control.trouble import ControlGone as ControlGone
 
+SOCKET: Final = "control"
+"""The socket's name in an agent's folder."""
+
 _HOMES: Final = {
     "AsyncControl": "agentctl.engines.local.control.asking",
     "Control": "agentctl.engines.local.control.client",

@@ -13,7 +13,13 @@ from typing import Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from agentctl.engines.local.control.trouble import INTERNAL, NOT_A_REQUEST, UNREADABLE, Failure
+from agentctl.engines.local.control.trouble import (
+    NOT_A_REQUEST,
+    UNREADABLE,
+    Failure,
+    failure_of,
+)
+from agentctl.errors import AgentctlError
 
 MIB: Final = 1024 * 1024
 LONGEST_REQUEST: Final = 16 * MIB
@@ -153,9 +159,18 @@ def write_result(asked: Id, result: object) -> bytes:
     raw = Raw(msgspec.json.encode(result))
     line = msgspec.json.encode(Answer(id=asked, result=raw)) + b"\n"
     if len(line) > LONGEST_ANSWER:
-        reason = f"the answer is longer than {LONGEST_ANSWER} bytes"
-        return write_failure(asked, Failure(INTERNAL, reason))
+        return write_failure(asked, failure_of(_too_long(len(line))))
     return line
+
+
+def _too_long(size: int) -> AgentctlError:
+    # Not "nothing was changed", as others may say: what was asked is done.
+    return AgentctlError(
+        f"what was asked is done, but its answer is too large to be handed over: {size} bytes, "
+        f"at most {LONGEST_ANSWER}",
+        hint="have the handler return the name of a file; read the record without the program: "
+        "agentctl inspect journal --raw",
+    )
 
 
 def write_failure(asked: Id, failure: Failure) -> bytes:

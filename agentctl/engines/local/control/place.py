@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from agentctl.engines.local.control import SOCKET
 from agentctl.errors import DiskTrouble
 from agentctl.storage.files.disk import SystemDisk, disk_trouble
 from agentctl.storage.files.lock import NAME as LOCK
 from agentctl.storage.files.lock import read_note
 
-NAME: Final = "control"
 LONGEST: Final = 100
 """Bytes of a socket's name: 108 on Linux, 104 on macOS, both with a zero at the end."""
 
@@ -79,8 +79,8 @@ def place_of(folder: str) -> Place:
         DiskTrouble: no folder for it has a path that is short enough.
     """
     real = os.path.realpath(folder)
-    if _fits(f"{real}/{NAME}") or _has_fds():
-        return Place(real, NAME)
+    if _fits(f"{real}/{SOCKET}") or _has_fds():
+        return Place(real, SOCKET)
     digest = hashlib.sha256(os.fsencode(real)).hexdigest()[:24]
     for above in (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"):  # noqa: S108 - checked before it is used
         own = f"{os.path.realpath(above)}/agentctl-{os.geteuid()}"
@@ -88,7 +88,7 @@ def place_of(folder: str) -> Place:
         if above and Path(above).is_dir() and _fits(path):
             return Place(own, digest, path)
     raise DiskTrouble(
-        f"{real}/{NAME}: the path is too long for a socket",
+        f"{real}/{SOCKET}: the path is too long for a socket",
         hint="choose a shorter one with --root, or set XDG_RUNTIME_DIR to a short path",
     )
 
@@ -99,7 +99,7 @@ def served_place(folder: str) -> Place:
     if note.control:
         above, _, name = note.control.rpartition("/")
         return Place(above, name, note.control)
-    return Place(os.path.realpath(folder), NAME)
+    return Place(os.path.realpath(folder), SOCKET)
 
 
 def prepare(place: Place) -> None:

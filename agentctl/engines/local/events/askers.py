@@ -40,7 +40,7 @@ class Askers:
     """Asks for the events of one program.
 
     Args:
-        here: answers for an agent that this program runs; None for one that it doesn't.
+        here: answers for an agent that this program runs, as `runs` says.
         told: takes note that the asker has its answer.
     """
 
@@ -55,7 +55,8 @@ class Askers:
         self._runs = runs
         self._told = told
         self._elsewhere = elsewhere
-        self._telling: set[asyncio.Task[None]] = set()
+        self._to_tell: dict[str, list[Asking]] = {}
+        self._telling: dict[str, asyncio.Task[None]] = {}
 
     async def ask(self, question: Question) -> Made:
         """Ask, and wait for the answer; what is wrong with the question is an answer, too.
@@ -81,15 +82,24 @@ class Askers:
             for asking in askings:
                 self._told(agent, asking)
             return
-        task = asyncio.ensure_future(self._elsewhere.tell(agent, askings))
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        self._to_tell.setdefault(agent, []).extend(askings)
+        if agent not in self._telling:
+            self._telling[agent] = asyncio.ensure_future(self._tell(agent))
+
+    async def _tell(self, agent: str) -> None:
+        """Tell an agent's folder, one message at a time, of all that has come up meanwhile."""
+        try:
+            while askings := self._to_tell.pop(agent, None):
+                await self._elsewhere.tell(agent, askings)
+        finally:
+            del self._telling[agent]
 
     async def close(self) -> None:
         """Give up telling; a later start does it."""
-        for task in self._telling:
+        telling = list(self._telling.values())
+        for task in telling:
             task.cancel()
-        await asyncio.gather(*self._telling, return_exceptions=True)
+        await asyncio.gather(*telling, return_exceptions=True)
         await self._elsewhere.close()
 
 

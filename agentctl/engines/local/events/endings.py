@@ -1,4 +1,4 @@
-"""How an event comes to rest (R8): completed, failed, or stuck by a bug or a divergence."""
+"""How an event comes to rest (R8): completed, failed, cancelled, stuck by a bug or a divergence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -37,7 +37,7 @@ from agentctl.sdk.loop import HandlerLoop
 from agentctl.value_errors import clean
 from agentctl.values import RecordedError, decode_error, encode_error
 
-log = logging.getLogger("agentctl")
+_log = logging.getLogger("agentctl")
 
 _OWN_ERRORS: Final = (
     AgentError,
@@ -73,7 +73,7 @@ class Finished:
 
     Attributes:
         state: the state that the event began with, each field as JSON.
-        heard: whether somebody waits for the finished.
+        heard: whether somebody waits for the outcome.
     """
 
     event: Address
@@ -171,14 +171,14 @@ def cancelled(finished: Finished, loop: HandlerLoop) -> End:
     assert root is not None
     error = root.exception() if root.done() and not root.cancelled() else None
     if error is not None:
-        log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
+        _log.warning("%s: its clean-up ended in %s", finished.event, _bug_text(error))
     record = CancelledRecord(_number(finished), ran=True, at=finished.at_us)
-    return _cancelled_end(finished.event, finished.handler.name, record)
+    return by_cancellation(finished.event, finished.handler.name, record)
 
 
-def _cancelled_end(event: Address, handler: str, record: CancelledRecord) -> End:
-    """The end of an event by a cancellation."""
-    error = Cancelled(f"{event} was cancelled", hint="invoke it again if it was wanted after all")
+def by_cancellation(event: Address, handler: str, record: CancelledRecord) -> End:
+    """The end of an event that a cancellation on record ended."""
+    error = Cancelled(f"{event} was cancelled", hint="invoke it again if it is wanted after all")
     return End(record, Ended(event, handler, "cancelled"), error)
 
 
@@ -345,8 +345,3 @@ def handler_line() -> str | None:
             return clean(f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}")
         frame = frame.f_back
     return None
-
-
-def as_value(outcome_raw: bytes, handler: HandlerSpec) -> Any:
-    """A completed event's result as its caller sees it: read back from the record."""
-    return handler.signature.result.decode(outcome_raw)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import UNSET, Raw
 
 from agentctl.core.event_history import EndRecord
-from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.endings import End, by_cancellation
 from agentctl.engines.port import Ended
-from agentctl.errors import Cancelled, Stuck
+from agentctl.errors import Stuck
 from agentctl.names import Address
 from agentctl.record_moves import CancelledRecord
 from agentctl.records import BugRecord, DoneRecord, FailedRecord, OutcomeRecord
@@ -26,8 +26,7 @@ def of_record(event: Address, handler: str, record: EndRecord | BugRecord) -> En
             ended = Ended(event, handler, "failed", type=record.type, text=record.text)
             return End(record, ended, error)
         case CancelledRecord():
-            gone = Cancelled(f"{event} was cancelled", hint="invoke it again if it is wanted")
-            return End(record, Ended(event, handler, "cancelled"), gone)
+            return by_cancellation(event, handler, record)
         case BugRecord():
             ended = Ended(
                 event,

@@ -52,6 +52,10 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     args: Raw | UnsetType = UNSET
     text: str = ""
 
+    def __post_init__(self) -> None:
+        if self.value is UNSET and self.type is None:
+            raise ValueError("an answer is a result or an error")
+
 
 def answer_of(end: End) -> Asked:
     """The answer that an event's end is."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from agentctl.core.tally import Tally
 from agentctl.engines.changes import State
+from agentctl.engines.local.control import SOCKET
 from agentctl.engines.views import MANY_RECORDS, CountView, HolderView, Inside, LockView
 from agentctl.names import Address
 from agentctl.storage.files.disk import Disk
@@ -21,7 +22,6 @@ from agentctl.storage.files.lock import NAME, read_note
 from agentctl.storage.files.reading import ReadJournal, read_journal
 from agentctl.storage.port import Holder
 
-SOCKET: Final = "control"
 _LOOK_S: Final = 1.0
 
 

@@ -95,14 +95,23 @@ class Looking:
         Raises:
             JournalDamaged, FormatTooNew: what it says of any can't be trusted.
         """
+        as_of = showing.AsOf(agent, held=False, now_us=self._clock.now_us())
         with nothing_collected():
-            history, _, damaged = self._fold(agent)
-            if damaged is not None:
-                raise _damaged(agent, f"{self._folder(agent)}/journal", *damaged)
-            as_of = showing.AsOf(agent, held=False, now_us=self._clock.now_us())
-            return list(_instances(history, as_of))
+            return list(_instances(self.whole(agent), as_of))
 
     # -- the journal
+
+    def whole(self, agent: str) -> JournalHistory:
+        """What an undamaged journal says.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of anything can't be trusted.
+        """
+        history, _, damaged = self._fold(agent)
+        if damaged is not None:
+            # What stands behind the damage may be whole, and yet not follow from what was lost.
+            raise _damaged(agent, f"{self._folder(agent)}/journal", *damaged)
+        return history
 
     def _fold(self, agent: str) -> tuple[JournalHistory, ReadJournal, tuple[int, str] | None]:
         """The history as far as it can be trusted, and what stops it there."""
@@ -143,10 +152,5 @@ def _instances(history: JournalHistory, as_of: showing.AsOf) -> Iterator[Instanc
 
 
 def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
-    return JournalDamaged(
-        f"{path}, line {line}: {reason}",
-        path=path,
-        line=line,
-        reason=reason,
-        hint=f"nothing was changed; see what is readable: agentctl inspect journal {agent}",
-    )
+    hint = f"nothing was changed; see what is readable: agentctl inspect journal {agent}"
+    return JournalDamaged(path, line, reason, hint=hint)

@@ -20,6 +20,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     """An event that somebody wants, its arguments checked.
 
     Attributes:
+        due_us: when it is to begin; None: as soon as it can.
         digest: of handler and arguments, where there is a key.
         from_, asker, behind: of one that another agent asks for (R16).
         request: the id that a command asks under, or "".
@@ -30,6 +31,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     args: bytes
     kwargs: bytes | None = None
     key: str | None = None
+    due_us: int | None = None
     digest: str | None = None
     from_: str | None = None
     asker: str | None = None
@@ -46,6 +48,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
             kwargs=kwargs,
             of=self.identity,
             key=self.key,
+            due=self.due_us,
             digest=self.digest,
             from_=self.from_,
             asker=self.asker,

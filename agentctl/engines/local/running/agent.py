@@ -22,6 +22,7 @@ from agentctl.engines.local.events.run import EventRun
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.local.running.binding import Binding
 from agentctl.engines.local.running.committer import Committer
+from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.ends import Ends
 from agentctl.engines.local.running.instances import Instances
 from agentctl.engines.local.running.program import ProgramCore
@@ -70,6 +71,7 @@ class AgentRuntime:
         self._states = {of: members_of(one.state) for of, one in history.states.items()}
         self._fresh_state = {name: one.default for name, one in self.spec.state.items()}
         self.instances = Instances()
+        self.due = DueTimes(program, lambda number: self.queue(self.open[number]))
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
             store,
@@ -105,7 +107,7 @@ class AgentRuntime:
         # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
         event = EventHistory(record, b"")
         history.begin(event)
-        self.queue(event)
+        self.queue_in_time(event)
         return record.event
 
     def _answered(self, request: str, do: str, answer: Struct, at_us: int) -> bytes:
@@ -117,17 +119,15 @@ class AgentRuntime:
     @property
     def waiting_to_begin(self) -> int:
         """How many accepted events haven't begun in this program."""
-        return len(self.open) - len(self.runs) - len(self.stuck)
+        return len(self.open) - len(self.runs) - len(self.stuck) - len(self.due)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether as many events wait to begin as may (R22)."""
-        return self.waiting_to_begin >= self.settings.capacity
-
-    async def room(self) -> None:
-        """Wait until another event may wait to begin; nothing is lost if this is given up."""
-        while self.is_full:
-            await self.events.room()
+    def queue_in_time(self, event: EventHistory) -> None:
+        """Queue an event once it is due, now if it has no due time or that has passed (R18)."""
+        due_us = event.accepted.due
+        if due_us is None or due_us <= self.program.clock.now_us():
+            self.queue(event)
+        else:
+            self.due.add(event.number, due_us)
 
     def queue(self, history: EventHistory) -> None:
         """Let an event begin as soon as its instance and a permit are free."""
@@ -156,7 +156,7 @@ class AgentRuntime:
         for history in events:
             history.bodies.clear()  # they were for the rewrite
             if history.number not in suspects:
-                self.queue(history)
+                self.queue_in_time(history)
             elif self._takes_instance(history):
                 ready.add(history.number)
         return frozenset(ready)
@@ -325,7 +325,8 @@ class AgentRuntime:
         number, accepted = event.number, event.accepted
         self.stuck.pop(number, None)
         self.events.withdraw(number)
-        self.instances.leave(number)
+        self.due.withdraw(number)
+        self.instances.leave(accepted.of, number)
         event.end = record
         self.history.finish(event, record)
         self._free_instance(number)
@@ -354,6 +355,7 @@ class AgentRuntime:
 
     def stop(self) -> None:
         """Let the handlers go, sync everything, write the stop record, free the lock."""
+        self.due.close()
         for run in list(self.runs.values()):
             run.let_go()
         self.append(StopRecord(len(self.open), at=self.program.now_us()))
@@ -364,7 +366,7 @@ class AgentRuntime:
     def fail_waiters(self, error: BaseException) -> None:
         """Tell whoever waits for an end, or for room, that none comes in this program."""
         self.waiters.fail(error)
-        self.events.fail(error)
+        self.events.make_room()
 
     def abandon(self) -> None:
         """Free the lock without another record: the disk failed, or the program is dying.
@@ -376,6 +378,7 @@ class AgentRuntime:
                 run.let_go()
             else:
                 run.die()
+        self.due.close()
         self._committer.abandon()
         self.store.close()
 

@@ -50,12 +50,17 @@ class Ends:
         """
         if number in self._history.open and number not in self.stuck:
             return self._waiters.wait_for(number)
-        end = self._known(number)
+        end = self.end_of(number)
         waiter: Waiter = asyncio.get_running_loop().create_future()
         waiter.set_result(end)
         return waiter
 
-    def _known(self, number: int) -> End:
+    def end_of(self, number: int) -> End:
+        """How an event came to rest, as far as that is kept.
+
+        Raises:
+            NotFound: nothing is.
+        """
         stuck = self.stuck.get(number)
         if stuck is not None:
             error = Stuck(f"{stuck.event} is stuck: {stuck.text}")

@@ -27,13 +27,13 @@ class Instances:
         """The event that holds the instance."""
         return self._holders.get(identity)
 
-    def leave(self, event: int) -> None:
-        """Let an event no longer wait for its instance."""
-        for identity, waiting in list(self._waiting.items()):
-            if event in waiting:
-                waiting.remove(event)
-                if not waiting:
-                    del self._waiting[identity]
+    def leave(self, identity: Identity, event: int) -> None:
+        """Let an event no longer wait for its instance, if it does."""
+        waiting = self._waiting.get(identity)
+        if waiting is not None and event in waiting:
+            waiting.remove(event)
+            if not waiting:
+                del self._waiting[identity]
 
     def free(self, event: int) -> int | None:
         """Take the instance back from an event; returns the one that holds it next."""

@@ -99,6 +99,11 @@ class ProgramCore:
         self.recovered = asyncio.Event()
         self.moved = asyncio.Event()
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether nothing new begins any more."""
+        return self.stopping or self.dead is not None
+
     # -- time, chance, threads
 
     def now_us(self, not_before_us: int = 0) -> int:
@@ -191,7 +196,7 @@ class ProgramCore:
             await slots.take()
         finally:
             self._queued.discard(task)
-        if self.stopping or self.dead is not None:
+        if self.is_ending:
             slots.give_back()
             raise asyncio.CancelledError
 

@@ -45,19 +45,13 @@ class EventQueue:
         self._room: list[asyncio.Future[None]] = []
 
     async def room(self) -> None:
-        """Wait until an event has begun."""
+        """Wait until an event has begun, or the program ends."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._room.append(waiter)
         await waiter
 
-    def fail(self, error: BaseException) -> None:
-        """Tell everybody who waits for room that none comes in this program."""
-        room, self._room = self._room, []
-        for waiter in room:
-            if not waiter.done():
-                waiter.set_exception(error)
-
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
+        """Let those who wait for room look again: for some, or for an end of the program."""
         room, self._room = self._room, []
         for waiter in room:
             if not waiter.done():
@@ -77,7 +71,7 @@ class EventQueue:
         """Let an event no longer wait to begin."""
         if number in self._ready:
             self._ready.remove(number)
-            self._make_room()
+            self.make_room()
 
     @property
     def at_work(self) -> int:
@@ -105,7 +99,7 @@ class EventQueue:
                 self._go_on(*self._resume.popleft())
             else:
                 self._begin(self._ready.popleft())
-        self._make_room()
+        self.make_room()
         if self.can_begin:
             self.pump_soon()
         self._program.settle_soon()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from agentctl.core.kept import Asking
 from agentctl.engines.local.events.endings import End
 from agentctl.errors import Interrupted
 
+K = TypeVar("K")
 Waiter: TypeAlias = asyncio.Future[End]
 
 
 class Waiters:
-    """The waiters of one agent."""
+    """The waiters of one agent; who gives up is forgotten."""
 
     def __init__(self) -> None:
         self._ends: dict[int, list[Waiter]] = {}
@@ -22,23 +23,11 @@ class Waiters:
 
     def wait_for(self, number: int) -> Waiter:
         """A future of an open event's end, or of the bug that it is stuck at."""
-        waiter: Waiter = asyncio.get_running_loop().create_future()
-        self._ends.setdefault(number, []).append(waiter)
-        waiter.add_done_callback(lambda _: self._forget(number, waiter))
-        return waiter
-
-    def _forget(self, number: int, waiter: Waiter) -> None:
-        waiting = self._ends.get(number)
-        if waiting is not None and waiter in waiting:
-            waiting.remove(waiter)
-            if not waiting:
-                del self._ends[number]
+        return _one_more(self._ends, number)
 
     def wait_for_answer(self, asking: Asking) -> Waiter:
         """A future of the answer to a question; that the event is stuck is none."""
-        waiter: Waiter = asyncio.get_running_loop().create_future()
-        self._answers.setdefault(asking, []).append(waiter)
-        return waiter
+        return _one_more(self._answers, asking)
 
     def heard(self, number: int) -> bool:
         """Whether somebody waits for the event's end."""
@@ -73,3 +62,18 @@ def stopped(agent: str) -> Interrupted:
         f"{agent}: the program stopped before the outcome was known",
         hint="the event is on record and runs on with the next start",
     )
+
+
+def _one_more(all_waiting: dict[K, list[Waiter]], what: K) -> Waiter:
+    waiter: Waiter = asyncio.get_running_loop().create_future()
+    all_waiting.setdefault(what, []).append(waiter)
+
+    def forget(_: Waiter) -> None:
+        waiting = all_waiting.get(what)
+        if waiting is not None and waiter in waiting:
+            waiting.remove(waiter)
+            if not waiting:
+                del all_waiting[what]
+
+    waiter.add_done_callback(forget)
+    return waiter

@@ -49,13 +49,13 @@ def read(agent: str, store: Store, keep: int | None = None) -> Opened:
     return Opened(store, history, trail, scan.cut)
 
 
-def fold(agent: str, path: str, scan: Scan) -> JournalHistory:
-    """Fold the lines of a journal, checking each against what stands before it."""
-    return fold_into(JournalHistory(), agent, path, scan)
-
-
 def fold_into(history: JournalHistory, agent: str, path: str, scan: Scan) -> JournalHistory:
-    """Fold the lines of a journal into a history that knows nothing yet."""
+    """Fold the lines of a journal into a history that knows nothing yet.
+
+    Raises:
+        JournalDamaged: a record can't follow what stands before it.
+        FormatTooNew: a later version wrote it.
+    """
     for line in scan.lines:
         kind, record = decode_line(line.body, path=path, line=line.number)
         try:
@@ -63,13 +63,7 @@ def fold_into(history: JournalHistory, agent: str, path: str, scan: Scan) -> Jou
                 _check_header(record, agent, path)
             history.fold(kind, record, line.body)
         except ValueError as error:
-            raise JournalDamaged(
-                f"{path}, line {line.number}: {error}",
-                path=path,
-                line=line.number,
-                reason=str(error),
-                hint=f"read what is there with: agentctl inspect journal {agent}",
-            ) from None
+            raise _damaged(agent, path, line.number, str(error)) from None
     history.end()
     _check_whole(history, agent, path)
     return history
@@ -80,13 +74,12 @@ def _check_whole(history: JournalHistory, agent: str, path: str) -> None:
     kept = history.header.kept if history.header is not None else 0
     if kept and history.records <= kept:
         reason = f"the header says that {kept} records follow, and {history.records - 1} do"
-        raise JournalDamaged(
-            f"{path}, line {history.records + 1}: {reason}",
-            path=path,
-            line=history.records + 1,
-            reason=reason,
-            hint=f"read what is there with: agentctl inspect journal {agent}",
-        )
+        raise _damaged(agent, path, history.records + 1, reason)
+
+
+def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
+    hint = f"read what is there with: agentctl inspect journal {agent}"
+    return JournalDamaged(path, line, reason, hint=hint)
 
 
 def _check_header(header: Header, agent: str, path: str) -> None:

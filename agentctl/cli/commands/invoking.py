@@ -1,0 +1,69 @@
+"""The options of `agentctl invoke`, and when it asks its event to begin."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from agentctl.cli.inputs import duration
+from agentctl.errors import UsageError
+from agentctl.times import LAST_INSTANT_US, Clock, to_us
+
+ArgsOption: TypeAlias = Annotated[
+    str | None, typer.Option("--args", metavar="JSON|@FILE|-", help="all arguments at once")
+]
+KeyOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("-i", "--idempotency-key", metavar="KEY", help="one event a key; - makes one"),
+]
+TriggerOption: TypeAlias = Annotated[
+    bool, typer.Option("-t", "--trigger", help="print the event's address, and don't wait")
+]
+AtOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--at", "--schedule-at", metavar="TIME", help="begin then; needs --trigger"),
+]
+InOption: TypeAlias = Annotated[
+    str | None, typer.Option("--in", metavar="DURATION", help="begin after so long")
+]
+ZoneOption: TypeAlias = Annotated[
+    str | None, typer.Option("--tz", metavar="ZONE", help="the zone of a TIME without an offset")
+]
+FullOption: TypeAlias = Annotated[
+    str, typer.Option("--if-full", metavar="wait|refuse", help="if too many events queue (wait)")
+]
+TimeoutOption: TypeAlias = Annotated[
+    str | None, typer.Option("--timeout", metavar="DURATION", help="wait no longer; exit code 124")
+]
+LockWaitOption: TypeAlias = Annotated[
+    str, typer.Option("--lock-wait", metavar="DURATION", help="wait for another program (5s)")
+]
+
+
+def due_us(at: str | None, after: str | None, zone: str | None, clock: Clock) -> int | None:
+    """When the event is to begin, in microseconds since the epoch; None: as soon as it can.
+
+    Raises:
+        UsageError: it is no moment, has no zone, or is said twice.
+    """
+    if at is not None and after is not None:
+        raise UsageError("--at and --in don't go together", hint="leave one of them out")
+    if zone is not None and at is None:
+        raise UsageError("--tz says in which zone --at is, and there is no --at", hint="add it")
+    if after is not None:
+        return _checked(clock.now_us() + to_us(duration("--in", after)))
+    if at is None:
+        return None
+    from agentctl.ops.instants import parse_instant, zone_named
+
+    try:
+        return _checked(parse_instant(at, clock, None if zone is None else zone_named(zone)))
+    except UsageError as error:
+        raise UsageError(f"--at: {error.message}", hint=error.hint) from None
+
+
+def _checked(instant_us: int) -> int:
+    if not 0 <= instant_us <= LAST_INSTANT_US:
+        raise UsageError("this moment is none that a date can show", hint="from 1970 to 9999")
+    return instant_us
