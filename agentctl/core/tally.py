@@ -149,6 +149,8 @@ class Tally:
         elif kind == b"aside":
             self._live.pop(number, None)
             self.asides.add(int(number))
+        elif kind == b"requeued" and self._begins_anew(body):
+            self.asides.discard(int(number))  # the new event's own record may have said so
         elif kind in (b"requeued", b"drop") and int(number) in self.asides:
             self.asides.discard(int(number))
             if kind == b"requeued" and event is not None and b'"fresh":' not in body:
@@ -159,15 +161,23 @@ class Tally:
             stands = "isn't open" if event is None else f"is {event.phase}"
             raise ValueError(f"{kind.decode()!r} of event {number.decode()}, which {stands}")
 
+    def _begins_anew(self, body: bytes) -> bool:
+        record = decode(body)
+        fresh = b"%d" % (getattr(record, "fresh", None) or 0)
+        return fresh in self._live and fresh not in self._requeuing
+
     def _accept(self, number: bytes, body: bytes) -> None:
         due_us: int | None = None
         of: Identity = ()
-        if b'"due":' in body or b'"of":' in body:
+        was = 0
+        if b'"due":' in body or b'"of":' in body or b'"was":' in body:
             record = decode(body)
             assert isinstance(record, EventRecord)
-            due_us, of = record.due, record.of
+            due_us, of, was = record.due, record.of, record.was or 0
         if int(number) in self.asides:
             self._requeuing.add(number)
+        else:
+            self.asides.discard(was)
         self._live[number] = _Open(due_us, of)
 
     def _retry(self, number: bytes, event: _Open | None, body: bytes) -> None:

@@ -48,7 +48,9 @@ class Folder:
 
     def copy(self, path: Path) -> Folder:
         twin = Folder(path)
-        shutil.copytree(self.path, path, dirs_exist_ok=True)
+        shutil.copytree(
+            self.path, path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("control")
+        )  # a socket that a killed program left can't be copied
         twin.settled = list(self.settled)
         return twin
 

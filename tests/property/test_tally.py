@@ -57,6 +57,7 @@ OTHERS = (
     b'{"state":{"count":1},"of":["eu"]}',
     b'{"outcome":1,"handler":"request","key":"k","status":"completed","at":1}',
     b'{"requeued":1,"fresh":2,"at":7}',
+    b'{"event":2,"handler":"request","args":[7],"was":1,"at":7}',
     b'{"stopping":1,"at":8}',
     b'{"stop":1,"at":8}',
     b'{"unheard_of":1}',

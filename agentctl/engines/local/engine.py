@@ -289,7 +289,8 @@ class LocalEngine:
         return Stopped(self._open_events(), cut_off)
 
     async def _hang_up(self) -> None:
-        await asyncio.gather(self._serving.close(), self.program.askers.close())
+        await self._serving.close()
+        await self.program.askers.close()
 
     def begin_stop(self, at_most: timedelta | None = None) -> bool:
         """Put on record at once that what is cut off from here on is no crash (R12).
