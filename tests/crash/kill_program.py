@@ -263,14 +263,14 @@ class Program:
         await host.stop()
 
     def put_back(self, *, drop: bool = False) -> None:
+        from agentctl.engines.changes import DropRequest, RequeueRequest
         from agentctl.engines.local.desk import FilesDesk
-        from agentctl.engines.port import RequeueRequest
 
         desk = FilesDesk(self.folder, disk=self.disk)
         if drop:
-            desk.drop("Bot", 1, "no longer wanted")
+            desk.carry_out(DropRequest("Bot", event=1, reason="no longer wanted"))
         else:
-            desk.requeue(RequeueRequest("Bot", every=True))
+            desk.carry_out(RequeueRequest("Bot", every=True))
 
 
 def fork_program(folder: Path, what: str, seed: int) -> int:

@@ -31,8 +31,8 @@ from agentctl.engines.changes import (
 from agentctl.engines.port import InvokeRequest
 from agentctl.errors import Conflict, NotFound
 from agentctl.names import Address
-from agentctl.testing.clock import START_US
 from agentctl.storage.memory import MemoryDisk
+from agentctl.testing.clock import START_US
 
 PATIENT = AgentSettings(max_starts=100)
 Request: TypeAlias = tuple[Any, ...]
