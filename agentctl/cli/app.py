@@ -57,9 +57,7 @@ def _failure(error: BaseException) -> Failure:
 def _run(words: Sequence[str], output: Output) -> int:
     options = output.options
     if options.version:
-        from agentctl import __version__
-
-        output.line(f"agentctl {__version__}")
+        _tell_version(output)
         return 0
     if not words or words[0] == "help" or options.help:
         from agentctl.cli.help import write_help
@@ -73,6 +71,17 @@ def _run(words: Sequence[str], output: Output) -> int:
     request = parse(module, rest, command)
     code: int = module.execute(request, output)
     return code
+
+
+def _tell_version(output: Output) -> None:
+    from agentctl import __version__
+
+    if not output.options.json:
+        output.line(f"agentctl {__version__}")
+        return
+    from agentctl.ops import documents
+
+    output.document(documents.encode(documents.VersionDocument(__version__)))
 
 
 def command_module(command: table.Command) -> Any:
