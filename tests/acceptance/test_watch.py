@@ -141,6 +141,17 @@ def test_p13_journals_and_what_editors_leave_restart_nothing(crew: Project) -> N
     assert "saved" not in end(program)
 
 
+def test_p13_data_that_calls_write_beside_the_code_restarts_nothing(crew: Project) -> None:
+    program = watching(crew, LEDGER=str(crew.root / "ledger"))
+    for count in (1, 2):
+        crew.agentctl("invoke", "Bot", "request", "7").expect(0)
+        settle()
+        assert (crew.root / "ledger").read_text().count("send") == count
+    assert "saved" not in program.err, "a call's own file was taken for a save"
+    assert program.err.count("serving") == 1
+    end(program)
+
+
 def test_p13_a_root_elsewhere_in_the_project_is_left_out(crew: Project) -> None:
     program = watching(crew, "--root", "state")
     (crew.root / "state" / "notes.py").write_text("x = 1\n")
