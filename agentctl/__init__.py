@@ -5,11 +5,15 @@ The public names, loaded when they are first used, so that a command which only 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+# Not typing's: to load that takes a while, in which nobody could end the command without Python's
+# own words about it. Type checkers know the name.
+TYPE_CHECKING = False
 
 __version__: Final = "0.1.0"
 
 if TYPE_CHECKING:
+    from typing import Final
+
     from agentctl.errors import (
         AgentctlError as AgentctlError,
     )

@@ -23,9 +23,12 @@ def main() -> None:
             from agentctl.cli.init import split_off
 
             split_off()
+        from agentctl.cli.early import end_by_ctrl_c
+
+        listen_again = end_by_ctrl_c()
         from agentctl.cli.app import main as cli_main
 
-        code = cli_main(sys.argv[1:])
+        code = cli_main(sys.argv[1:], loaded=listen_again)
     except KeyboardInterrupt:  # before anything listens to signals
         code = _INTERRUPTED
     sys.exit(code)

@@ -20,6 +20,9 @@ _MAX_INT_BITS: Final = 14_000  # about 4200 digits; Python and msgspec read up t
 
 NoneType: Final[type] = type(None)
 ALL_KINDS: Final[frozenset[type]] = frozenset({NoneType, bool, int, float, str, list, dict})
+_LONGEST_PATH: Final = 20
+_SHOWN: Final = 5
+"""Parts of a longer path that are shown at each end."""
 _KIND_NAMES: Final = {NoneType: "null", bool: "bool", list: "array", dict: "object"}
 
 
@@ -37,8 +40,11 @@ class Misfit(Exception):
 
     @property
     def path(self) -> str:
-        """Where in the value, `items[3].client`."""
-        return "".join(reversed(self.parts)).removeprefix(".")
+        """Where in the value, `items[3].client`; of a very long way both ends."""
+        parts = self.parts[::-1]
+        if len(parts) > _LONGEST_PATH:
+            parts = [*parts[:_SHOWN], "...", *parts[-_SHOWN:]]
+        return "".join(parts).removeprefix(".")
 
 
 def key_part(key: object) -> str:

@@ -7,7 +7,7 @@ lines (or one JSON document) on stderr if it isn't 0. Imports only the command t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -18,15 +18,24 @@ from agentctl.cli.output import Output
 from agentctl.errors import AgentctlError
 
 
-def main(arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> int:
-    """Run one command and answer its exit code."""
+def main(
+    arguments: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    *,
+    loaded: Callable[[], None] = lambda: None,
+) -> int:
+    """Run one command and answer its exit code.
+
+    Args:
+        loaded: is told when the command's code is loaded, before it does anything.
+    """
     environ = os.environ if environ is None else environ
     options = GlobalOptions(format="json" if "--json" in arguments else "text")
     output = Output(options, environ)
     try:
         options, rest = hoist(arguments, environ)
         output = Output(options, environ)
-        code = _run(rest, output)
+        code = _run(rest, output, loaded)
         output.flush()
     except BrokenPipeError:
         output.abandon()
@@ -54,12 +63,10 @@ def _failure(error: BaseException) -> Failure:
     return unexpected(error)
 
 
-def _run(words: Sequence[str], output: Output) -> int:
+def _run(words: Sequence[str], output: Output, loaded: Callable[[], None]) -> int:
     options = output.options
     if options.version:
-        from agentctl import __version__
-
-        output.line(f"agentctl {__version__}")
+        _tell_version(output)
         return 0
     if not words or words[0] == "help" or options.help:
         from agentctl.cli.help import write_help
@@ -71,8 +78,20 @@ def _run(words: Sequence[str], output: Output) -> int:
     from agentctl.cli.parsing import parse
 
     request = parse(module, rest, command)
+    loaded()
     code: int = module.execute(request, output)
     return code
+
+
+def _tell_version(output: Output) -> None:
+    from agentctl import __version__
+
+    if not output.options.json:
+        output.line(f"agentctl {__version__}")
+        return
+    from agentctl.ops import documents
+
+    output.document(documents.encode(documents.VersionDocument(__version__)))
 
 
 def command_module(command: table.Command) -> Any:

@@ -31,7 +31,14 @@ def write_help(words: Sequence[str], output: Output) -> None:
     Raises:
         UsageError: there is no such command or topic.
     """
-    for line in _lines(words, output.width):
+    lines = _lines(words, output.width)
+    if output.options.json:
+        from agentctl.ops import documents
+
+        text = "".join(f"{line}\n" for line in lines)
+        output.document(documents.encode(documents.HelpDocument(" ".join(words), text)))
+        return
+    for line in lines:
         output.line(line)
 
 

@@ -29,18 +29,26 @@ _LOOK_MS: Final = 100
 _KILL_AFTER_S: Final = GRACE.total_seconds() + 4.0
 """A program that a save stops is killed then: it hangs before it listens to anybody."""
 _FOLDERS: Final = frozenset(["venv", "__pycache__", "node_modules"])
-_ENDINGS: Final = (".pyc", ".pyo", ".pyd", "~", ".swp", ".tmp", ".log", ".lock", "-journal")
+_ENDINGS: Final = frozenset(
+    [
+        *(".py", ".pyi", ".toml", ".ini", ".cfg", ".json", ".yaml", ".yml", ".xml", ".sql"),
+        *(".md", ".rst", ".txt", ".html", ".j2", ".jinja", ".jinja2", ".tmpl", ".prompt"),
+    ]
+)
+"""What people write: code, settings, prompts. What calls write is data, and no save."""
 _BEGINNINGS: Final = ("#", "~$", "flycheck_")
 _HIDDEN_THAT_COUNT: Final = ".env"
-_VIM_PROBE: Final = "4913"
+_LEFT_BEHIND: Final = ("~", ".swp", ".tmp")
+"""By editors, beside a hidden file that counts."""
 
 
 class Saves:
     """Sees what is saved in a project's folder.
 
-    It leaves out what nobody writes as code: hidden files, environments, caches, what editors and
-    programs leave beside their files, what comes and goes within one save, and the files that this
-    process itself writes to by way of `streams`: each start would bring about the next.
+    It sees files whose ending says that people write them. It leaves out hidden ones, environments,
+    caches, what editors leave beside their files, what comes and goes within one save, and the
+    files that this process itself writes to by way of `streams`: each start would bring about the
+    next.
     """
 
     def __init__(self, folder: Path, left_out: Iterable[Path], streams: Iterable[int] = ()) -> None:
@@ -80,9 +88,10 @@ class Saves:
         *folders, name = path.relative_to(self._folder).parts or ("",)
         if _FOLDERS.intersection(folders) or any(one.startswith(".") for one in folders):
             return False
-        if name.startswith(".") and not name.startswith(_HIDDEN_THAT_COUNT):
-            return False
-        if name.endswith(_ENDINGS) or name.startswith(_BEGINNINGS) or name == _VIM_PROBE:
+        if not name.startswith(_HIDDEN_THAT_COUNT):
+            if name.startswith((".", *_BEGINNINGS)) or path.suffix.lower() not in _ENDINGS:
+                return False
+        elif name.endswith(_LEFT_BEHIND):
             return False
         if path.is_dir() or self._in_environment(folders):
             return False

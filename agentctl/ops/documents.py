@@ -40,6 +40,26 @@ class InvokeDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invo
     due: str | UnsetType = UNSET
 
 
+class VersionDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.version/1"):
+    """Which agentctl this is."""
+
+    version: str
+
+
+class HelpDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.help/1"):
+    """What `help` says, of a command or a topic; of everything if `topic` is empty."""
+
+    topic: str
+    text: str
+
+
+class CompletionDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.completion/1"):
+    """The script by which a shell completes the command."""
+
+    shell: str
+    script: str
+
+
 class SeenAudit(Struct, frozen=True):
     """One agent's audit log."""
 

@@ -5,7 +5,8 @@ Invariant: a damaged journal is never well. Takes no lock and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,7 @@ LATE_FROM_S: Final = 60.0
 """An event may wait so long for others under suspicion (R10); beyond that it is late."""
 
 _SAID: Final = 5
+_FIRST_NAME: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,12 @@ def status_of(
     """
     counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
-    return StatusDocument(not wrong, tuple(_status(one, start_of) for one in counted)), wrong
+    said = _said(counted)
+    agents_stand = [_status(one, start_of(one.agent), said[one.agent]) for one in counted]
+    return StatusDocument(not wrong, tuple(agents_stand)), wrong
 
 
-def _status(count: CountView, start_of: Callable[[str], str]) -> AgentStatus:
+def _status(count: CountView, start: str, said: Sequence[str]) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -67,7 +71,7 @@ def _status(count: CountView, start_of: Callable[[str], str]) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        (*_warnings(count, start_of(count.agent)), *_said(count)),
+        (*_warnings(count, start), *said),
     )
 
 
@@ -82,10 +86,22 @@ def _warnings(count: CountView, start: str) -> Iterator[str]:
         yield f"{event} has more than {MANY_RECORDS} records: it is slow to start again"
 
 
-def _said(count: CountView) -> Iterator[str]:
-    """What the program itself warned of: a handler that blocks its turn, say."""
-    for at_us, text in () if count.inside is None else count.inside.warnings[-_SAID:]:
-        yield f"{text} ({to_rfc3339(at_us)})"
+def _said(counted: Sequence[CountView]) -> Mapping[str, Sequence[str]]:
+    """What the programs themselves warned of: a handler that blocks its turn, say.
+
+    A program says the same of each of its agents, and it is told once: of the agent that it
+    begins with, or else of the first.
+    """
+    said: dict[str, list[str]] = {one.agent: [] for one in counted}
+    heard: set[tuple[int, str]] = set()
+    for one in counted:
+        for at_us, text in () if one.inside is None else one.inside.warnings[-_SAID:]:
+            if (at_us, text) not in heard:
+                heard.add((at_us, text))
+                named = _FIRST_NAME.match(text)
+                owner = named[0] if named is not None and named[0] in said else one.agent
+                said[owner].append(f"{text} ({to_rfc3339(at_us)})")
+    return said
 
 
 def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[Wrong]:

@@ -9,6 +9,9 @@ from agentctl.ops import backing_up, changes, documents, journal_documents, view
 FIELDS = {
     "agentctl.error/1": "code error detail hint event status type",
     "agentctl.invoke/1": "event handler key status result due",
+    "agentctl.version/1": "version",
+    "agentctl.help/1": "topic text",
+    "agentctl.completion/1": "shell script",
     "agentctl.record/1": "agent line at event kind key record",
     "agentctl.journal/1": "agents",
     "agentctl.audit/1": "agents",

@@ -59,3 +59,12 @@ def test_a_socket_is_refused_in_the_words_of_the_handbook():
 
 def test_a_digest_is_the_sha_256_in_hex():
     assert digest(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_a_long_way_to_what_does_not_fit_is_shown_by_both_ends() -> None:
+    value: object = {1: 2}
+    for depth in range(60):
+        value = {f"n{depth}": value}
+    with pytest.raises(NotRecordable) as caught:
+        PLAIN.encode(value)
+    assert caught.value.path == "n59.n58.n57.n56.n55....n4.n3.n2.n1.n0"

@@ -41,6 +41,13 @@ def parse(
 
 def execute(request: Request, output: Output) -> int:
     """Print it."""
-    for line in SHELLS[request.shell]().splitlines():
+    script = SHELLS[request.shell]()
+    if output.options.json:
+        from agentctl.ops import documents
+
+        document = documents.CompletionDocument(request.shell, script)
+        output.document(documents.encode(document))
+        return 0
+    for line in script.splitlines():
         output.line(line)
     return 0

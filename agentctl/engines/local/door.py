@@ -16,9 +16,10 @@ from agentctl.engines.local.control import Control, ControlGone, is_served, reac
 from agentctl.engines.local.control.wire import Nothing, Rest, WaitRequest
 from agentctl.engines.port import Ended, Holder, InvokeRequest
 from agentctl.engines.views import Inside
-from agentctl.errors import Interrupted, Locked
+from agentctl.errors import Interrupted
 from agentctl.names import Address
 from agentctl.storage.files.disk import Disk
+from agentctl.storage.files.holding import Lookout
 from agentctl.storage.files.places import agent_folder
 from agentctl.times import Clock
 
@@ -72,11 +73,12 @@ class Door:
         Raises:
             Locked: a program holds the folder and doesn't answer.
         """
+        lookout = self._lookout(agent)
 
         def under_lock() -> T:
-            if is_served(self._folder(agent)):
+            if is_served(self._folder(agent)) or lookout.is_locked():
                 # Before any code of the user's is loaded: the program has it loaded already.
-                raise Locked(f"{agent} runs in another program")
+                raise lookout.refusal()
             return alone()
 
         return self._reach(agent, under_lock, lambda control: beside(Remote(control)), wait_s)
@@ -108,6 +110,9 @@ class Door:
     def _folder(self, agent: str) -> str:
         return agent_folder(self._root, agent)
 
+    def _lookout(self, agent: str) -> Lookout:
+        return Lookout(agent, self._folder(agent), self._disk, self._clock)
+
     def _reach(
         self,
         agent: str,
@@ -122,6 +127,7 @@ class Door:
                 # It is just ending: the next holder is asked the same, or the lock is free.
                 raise ControlGone(error.message) from error
 
+        lookout = self._lookout(agent)
         return reach(
             under_lock,
             ask_again,
@@ -129,6 +135,8 @@ class Door:
             clock=self._clock,
             pause=self._pause,
             wait_s=wait_s,
+            look=lookout.look,
+            refusal=lambda: lookout.refusal(wait_s),
         )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
+from agentctl.errors import Locked
 from agentctl.storage.files.disk import Disk
-from agentctl.storage.files.lock import NAME, read_note
+from agentctl.storage.files.lock import NAME, Where, read_note, refusal
 from agentctl.storage.port import Holder
 from agentctl.times import Clock, to_rfc3339
 
@@ -44,6 +45,43 @@ def holder_of(folder: str, disk: Disk) -> Holder | None:
     if not held:
         return None
     return note or Holder(pid=0, host="", command="", since="")
+
+
+class Lookout:
+    """Looks at a held folder again and again, for who waits to get at it."""
+
+    def __init__(self, agent: str, folder: str, disk: Disk, clock: Clock) -> None:
+        self._agent = agent
+        self._folder = folder
+        self._path = f"{folder}/{NAME}"
+        self._disk = disk
+        self._clock = clock
+        self._last: Holder | None = None
+
+    def look(self) -> object:
+        """Tell what differs when the folder changes hands, or when its holder gets on.
+
+        Who starts or ends a program there puts files into the folder, or takes them away.
+        """
+        note = read_note(self._disk, self._path)
+        if note.pid:
+            self._last = note
+        try:
+            touched = os.stat(self._folder).st_mtime_ns  # noqa: PTH116 - a Path is slow to load
+        except OSError:
+            touched = 0
+        return note, touched
+
+    def is_locked(self) -> bool:
+        """Whether the lock is held for certain, so that it needn't be tried."""
+        return self._disk.is_locked(self._path) is True
+
+    def refusal(self, waited_s: float = 0.0) -> Locked:
+        """Make the error that says who holds the folder, or who was the last to hold it."""
+        self.look()
+        holder = self._last or Holder(pid=0, host="", command="", since="")
+        where = Where(self._agent, self._folder, _host())
+        return refusal(where, holder, self._clock, waited_s)
 
 
 def _lives(pid: int) -> bool:

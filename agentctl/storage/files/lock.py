@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -65,7 +66,9 @@ class FolderLock:
             self._pause(_POLL_S)
             held = self._try()
         if held is None:
-            raise self._locked(agent, holder, waited_s + wait_s)
+            known = read_note(self._disk, self._path)
+            where = Where(agent, self._folder, holder.host)
+            raise refusal(where, known, self._clock, waited_s + wait_s)
         self._held = held
         self._pid = os.getpid()
         told = structs.asdict(holder)
@@ -101,25 +104,6 @@ class FolderLock:
             finally:
                 self._disk.close(fd)
 
-    def _locked(self, agent: str, asking: Holder, wait_s: float) -> Locked:
-        holder = read_note(self._disk, self._path)
-        known = []
-        if holder.pid:
-            where = f" on {holder.host}" if holder.host != asking.host else ""
-            today = to_rfc3339(self._clock.now_us())[:10]
-            since = holder.since
-            if since.startswith(today):
-                since = f"{since[11:19]}Z"
-            known.append(f"pid {holder.pid}{where}, {holder.command}, since {since}")
-        if wait_s > 0:
-            known.append(f"waited {_in_words(wait_s)}")
-        facts = f" ({'; '.join(known)})" if known else ""
-        return Locked(
-            f"the agent {agent} already runs in another program: "
-            f"its folder {self._folder} is locked{facts}",
-            hint=f"stop that program; or read without the lock: agentctl inspect journal {agent}",
-        )
-
     def release(self) -> None:
         """Free the lock; in a forked child, and a second time, it does nothing."""
         if self._held is None or not self.held:
@@ -127,6 +111,35 @@ class FolderLock:
         self._write_note(b"")
         self._held.release()
         self._held = None
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which folder is held, for who asks from which host."""
+
+    agent: str
+    folder: str
+    host: str
+
+
+def refusal(where: Where, holder: Holder, clock: Clock, waited_s: float) -> Locked:
+    """Make the error that says who holds a folder, as far as its note tells."""
+    known = []
+    if holder.pid:
+        host = f" on {holder.host}" if holder.host != where.host else ""
+        today = to_rfc3339(clock.now_us())[:10]
+        since = holder.since
+        if since.startswith(today):
+            since = f"{since[11:19]}Z"
+        known.append(f"pid {holder.pid}{host}, {holder.command}, since {since}")
+    if waited_s > 0:
+        known.append(f"waited {_in_words(waited_s)}")
+    facts = f" ({'; '.join(known)})" if known else ""
+    return Locked(
+        f"the agent {where.agent} already runs in another program: "
+        f"its folder {where.folder} is locked{facts}",
+        hint=f"stop that program; or read without the lock: agentctl inspect journal {where.agent}",
+    )
 
 
 def _in_words(seconds: float) -> str:

@@ -31,6 +31,7 @@ def saves(tmp_path: Path) -> Saves:
         ".env.local",
         "deep/er/x.json",
         "env.py",
+        *("shop/Prompt.TXT", "mail.jinja2", "kavach.local.toml"),
     ],
 )
 def test_what_a_person_writes_counts(saves: Saves, tmp_path: Path, name: str) -> None:
@@ -44,12 +45,24 @@ def test_what_a_person_writes_counts(saves: Saves, tmp_path: Path, name: str) ->
         *(".git/index", "shop/.mypy_cache/x.json", "venv/bin/x.py", "own-env/lib/x.py"),
         *("shop/__pycache__/bot.cpython-311.pyc", "node_modules/a/b.js", "shop/.bot.py.swp"),
         *("shop/bot.py~", "shop/4913", "#bot.py#", "~$notes.docx", "x.tmp", "server.log"),
+        *(".env.swp", ".env~", "~$prompt.md", "flycheck_bot.py"),
         "../elsewhere.py",
     ],
 )
 def test_what_programs_leave_does_not(saves: Saves, tmp_path: Path, name: str) -> None:
     path = tmp_path.parent / name[3:] if name.startswith("../") else tmp_path / name
     assert not saves.counts(path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ledger", "shop/orders.db", "orders.sqlite3", "orders.sqlite3-wal", "out/sent.csv"),
+        *("events.jsonl", "model.pkl", "mail.eml", "receipt.pdf", "uv.lock"),
+    ],
+)
+def test_data_that_calls_write_does_not(saves: Saves, tmp_path: Path, name: str) -> None:
+    assert not saves.counts(tmp_path / name)
 
 
 def test_what_the_program_prints_to_does_not(tmp_path: Path) -> None:

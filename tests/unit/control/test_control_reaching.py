@@ -81,6 +81,8 @@ class World:
             pause=self.pause,
             wait_s=wait_s,
             connect=self.connect,
+            look=others.get("look", lambda: None),
+            refusal=others.get("refusal"),
         )
 
 
@@ -131,6 +133,44 @@ def test_an_answer_begins_the_wait_anew():
     world = World(f"{silent} held heard {silent} held heard {silent} held yes")
     assert world.reach(wait_s=0.8) == "there"
     assert sum(world.pauses) > 1.5
+
+
+def test_as_long_as_the_folder_changes_hands_it_is_tried_again():
+    world = World("held " + "none held " * 600 + "yes")
+
+    def look():
+        return int(sum(world.pauses) / 4.9)  # another holder every 4.9 s
+
+    assert world.reach(look=look) == "there"
+    assert sum(world.pauses) > 5 * 4.9
+
+
+def test_the_wait_begins_with_the_last_sign_of_life():
+    world = World("held " + "none held " * 1000)
+
+    def look():
+        return min(sum(world.pauses), 3)
+
+    with pytest.raises(Locked):
+        world.reach(look=look)
+    assert 8 <= sum(world.pauses) < 8.12
+
+
+def test_what_it_takes_to_try_it_is_no_wait():
+    world = World("held " + "none held " * 1000)
+
+    def under_lock():
+        world.clock.advance(7.0)  # loads a project's code
+        return world.under_lock()
+
+    with pytest.raises(Locked):
+        world.reach(under_lock=under_lock)
+    assert 5 <= sum(world.pauses) < 5.06
+
+
+def test_the_error_is_made_when_it_is_known_who_holds_the_folder():
+    with pytest.raises(Locked, match="pid 17"):
+        World("held none").reach(wait_s=0, refusal=lambda: Locked("pid 17 holds it"))
 
 
 def test_without_a_wait_it_is_tried_once():

@@ -51,6 +51,9 @@ class Bot(Agent):
     async def rest(self, *names: str, **more: int) -> None: ...
 
     @handler
+    async def anything(self, value: Any) -> None: ...
+
+    @handler
     async def bare(self, value) -> None: ...  # type: ignore[no-untyped-def]
 
 
@@ -99,6 +102,23 @@ def test_many_names_and_any_keyword() -> None:
 def test_what_does_not_fit_is_refused_by_name(name: str, given: tuple[str, ...], said: str) -> None:
     with pytest.raises(BadArguments, match=said):
         words(name, *given)
+
+
+@pytest.mark.parametrize("name", ["bare", "anything", "numbers"])
+@pytest.mark.parametrize("deep", [513, 900, 5000])
+def test_what_nests_too_deeply_is_refused_and_is_no_text(name: str, deep: int) -> None:
+    with pytest.raises(BadArguments) as caught:
+        words(name, "[" * deep + "]" * deep)
+    assert len(caught.value.message) < 200
+
+
+def test_a_name_twice_is_refused_where_an_object_is_taken() -> None:
+    twice = '{"what":1,"what":2}'
+    assert words("maybe", twice) == ([twice], {})
+    with pytest.raises(BadArguments, match="argument value: the name 'what' stands twice"):
+        words("bare", twice)
+    with pytest.raises(BadArguments, match="stands twice"):
+        from_json(handler_signature(Bot, "number"), '{"number":1,"number":2}')
 
 
 def test_what_is_no_text_is_refused() -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from agentctl.errors import BadArguments, NotFound, NotRecordable, UsageError
-from agentctl.json_text import read_json
+from agentctl.json_text import TOO_DEEP, check_json, read_json
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.fields import AgentSpec
@@ -145,7 +145,9 @@ def _value(signature: CallSignature, name: str, text: str, taken: Codec[Any]) ->
         return text
     try:
         value: object = msgspec.json.decode(text.encode())
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise _unfit(signature, name, TOO_DEEP, _takes(signature)) from None
+    except ValueError:
         if taken is PLAIN or not _takes_value(taken, text):
             hint = "a text needs quotes: '\"…\"'" if taken is PLAIN else _takes(signature)
             problem = f"{_quoted(taken, text)} is no JSON"
@@ -153,6 +155,10 @@ def _value(signature: CallSignature, name: str, text: str, taken: Codec[Any]) ->
         return text
     if not _takes_value(taken, value) and _takes_value(taken, text):
         return text
+    try:
+        check_json(text, value)
+    except BadArguments as error:
+        raise _unfit(signature, name, error.message, _takes(signature)) from None
     return value
 
 

@@ -31,11 +31,14 @@ def reach(
     pause: Callable[[float], None],
     wait_s: float = WAIT_S,
     connect: Callable[[str], Control] = Control.connect,
+    look: Callable[[], object] = lambda: None,
+    refusal: Callable[[], Locked] | None = None,
 ) -> T:
     """Do it under the folder's lock, or have it done by whoever holds that.
 
-    The time that counts is the time in which nobody can be reached; while the holder is busy with
-    the answer, none passes, and each answer begins it anew.
+    The time that counts is the time in which nobody can be reached and nothing changes. None
+    passes while the holder is busy with the answer, nor while it is tried under the lock, which
+    may load a project's code; each answer and each sign of life begins it anew.
 
     Args:
         under_lock: does it; raises `Locked` at once if the folder is held.
@@ -45,17 +48,24 @@ def reach(
         pause: waits so many seconds between two rounds.
         wait_s: how long nobody may be reached.
         connect: connects to the folder's holder.
+        look: tells what differs when the folder changes hands, or its holder gets on.
+        refusal: makes the error that says who holds the folder; else it is the last one's.
 
     Raises:
         Locked: the folder stayed held, and its holder out of reach.
     """
     since_s = clock.monotonic_s()
     pause_s = _FIRST_PAUSE_S
+    seen = look()
     while True:
+        tried_s = clock.monotonic_s()
         try:
             return under_lock()
         except Locked as error:
             locked = error
+        since_s += clock.monotonic_s() - tried_s
+        if (sight := look()) != seen:
+            seen, since_s = sight, clock.monotonic_s()
         try:
             control = connect(folder)
         except ControlGone:
@@ -69,6 +79,6 @@ def reach(
                     ended_s = clock.monotonic_s()
                     since_s = ended_s if control.heard else since_s + (ended_s - began_s)
         if clock.monotonic_s() - since_s >= wait_s:
-            raise locked
+            raise locked if refusal is None else refusal()
         pause(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
