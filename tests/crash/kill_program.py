@@ -268,7 +268,7 @@ class Program:
 
         desk = FilesDesk(self.folder, disk=self.disk)
         if drop:
-            desk.carry_out(DropRequest("Bot", event=1, reason="no longer wanted"))
+            desk.carry_out(DropRequest("Bot", id="01", event=1, reason="no longer wanted"))
         else:
             desk.carry_out(RequeueRequest("Bot", every=True))
 
