@@ -231,6 +231,20 @@ class Engine(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Unanswered:
+    """A program that hasn't answered yet; who asked goes on waiting.
+
+    Attributes:
+        pid: 0 where it isn't known.
+        once: what was asked isn't done twice if it is asked again.
+    """
+
+    agent: str
+    pid: int
+    once: bool
+
+
 class Holder(Protocol):
     """The program that holds an agent's folder, as another one reaches it.
 

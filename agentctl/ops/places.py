@@ -5,7 +5,7 @@ Invariant: reading needs no more than a root; what runs code needs a project. Ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from agentctl.project.config import Flags, load_project
 from agentctl.project.model import Project
 
 if TYPE_CHECKING:
-    from agentctl.engines.port import Desk
+    from agentctl.engines.port import Desk, Unanswered
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,15 @@ def find_place(flags: Flags, environ: Mapping[str, str]) -> Place:
     return Place(project.root, project)
 
 
-def open_desk(place: Place) -> Desk:
-    """Open what can be asked of the agents' folders."""
+def open_desk(place: Place, unanswered: Callable[[Unanswered], None] | None = None) -> Desk:
+    """Open what can be asked of the agents' folders.
+
+    Args:
+        unanswered: hears that a program hasn't answered yet; what was asked goes on waiting.
+    """
     from agentctl.engines.local.desk import FilesDesk
 
-    return FilesDesk(place.root)
+    return FilesDesk(place.root, unanswered=unanswered)
 
 
 def choose_agents(place: Place, desk: Desk, agent: str | None) -> Sequence[tuple[str, Address]]:

@@ -136,6 +136,19 @@ class Store(Protocol):
 
         Returns:
             How many bytes of the journal are durable now, at least.
+
+        Raises:
+            DiskTrouble: the disk failed, or somebody moved, replaced or cut off the journal.
+        """
+        ...
+
+    def check(self) -> None:
+        """Make sure that the journal is in its place, as long as what was written.
+
+        `sync` does so, too; this is for a program that has nothing to write.
+
+        Raises:
+            DiskTrouble: somebody moved, replaced, deleted or cut it off.
         """
         ...
 

@@ -62,6 +62,9 @@ class VolatileStore:
         """Say that all is as durable as it will ever be."""
         return self._written
 
+    def check(self) -> None:
+        """Nothing was written that could be gone."""
+
     def read_set_aside(self) -> bytes:
         """Nothing is ever set aside."""
         return b""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentctl.errors import Locked
+from agentctl.errors import DiskTrouble, Locked
 from agentctl.storage.faulty import FaultyDisk
 from agentctl.storage.files.disk import Disk, SystemDisk
 from agentctl.storage.files.folder import FilesStore
@@ -296,3 +296,70 @@ def test_an_agent_that_keeps_nothing_has_no_folder_and_excludes_nobody(place):
     assert list(place.root.iterdir()) == []
     one.close()
     two.close()
+
+
+# -- what others do to the journal of a program that runs
+
+
+def cut_short(place, size):
+    """What `: > journal` does, or a copy that broke off: the same file, and less of it."""
+    fd = place.disk.open(f"{place.root}/agents/Bot/journal", "append")
+    place.disk.truncate(fd, size)
+    place.disk.close(fd)
+
+
+@journaled
+@pytest.mark.parametrize("size", [0, 10])
+@pytest.mark.parametrize("writes", [True, False])
+def test_a_journal_that_was_cut_off_is_seen_before_anything_is_acknowledged(place, size, writes):
+    store = place.program()
+    store.append(BODIES)
+    store.check()
+    store.sync()
+    cut_short(place, size)
+    if writes:
+        store.append([b'{"event":2}'])
+    with pytest.raises(DiskTrouble, match="was cut off by somebody else") as caught:
+        store.sync()
+    assert "backup" in caught.value.hint
+    assert "nothing acknowledged is lost" not in caught.value.hint
+    with pytest.raises(DiskTrouble):
+        store.append([b'{"event":3}'])
+    store.close()
+
+
+@journaled
+def test_a_program_that_writes_nothing_can_look_after_its_journal(place):
+    store = place.program()
+    store.append(BODIES)
+    store.check()
+    cut_short(place, 0)
+    with pytest.raises(DiskTrouble, match=f"0 bytes are left of the {store.append([])}"):
+        store.check()
+    store.close()
+
+
+@journaled
+def test_a_journal_that_was_deleted_is_missed_without_a_write(place):
+    store = place.program()
+    store.append(BODIES)
+    store.sync()
+    place.disk.unlink(f"{place.root}/agents/Bot/journal")
+    with pytest.raises(DiskTrouble, match="moved, replaced or deleted") as caught:
+        store.check()
+    assert "is in the file that stood there" in caught.value.hint
+    store.close()
+
+
+@every
+def test_a_journal_that_nobody_touched_is_in_its_place(place):
+    store = place.make()
+    store.check()
+    store.close()
+    store = place.program()
+    store.check()
+    store.append(BODIES)
+    store.check()
+    store.sync()
+    store.check()
+    store.close()

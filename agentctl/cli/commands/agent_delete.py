@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentctl.cli.output import Output
-from agentctl.cli.place import find_place
+from agentctl.cli.place import find_place, open_desk
 from agentctl.names import Address
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
@@ -46,7 +46,7 @@ def parse(
 def execute(request: Request, output: Output) -> int:
     """Delete it."""
     place = find_place(output)
-    desk = places.open_desk(place)
+    desk = open_desk(place, output)
     places.check_known(place, desk, request.instance.agent)
     by = asker(output.environ)
     document = delete(desk, request.instance, dry_run=True, by=by)

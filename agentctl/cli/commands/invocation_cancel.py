@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentctl.cli.output import Output
-from agentctl.cli.place import find_place
+from agentctl.cli.place import find_place, open_desk
 from agentctl.engines.changes import CancelAnswer
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
@@ -55,7 +55,7 @@ def parse(
 def execute(request: Request, output: Output) -> int:
     """Cancel it."""
     place = find_place(output)
-    desk = places.open_desk(place)
+    desk = open_desk(place, output)
     places.check_known(place, desk, request.meant.address.agent)
     document = cancel(
         desk,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentctl.cli.output import Output
-from agentctl.cli.place import find_place
+from agentctl.cli.place import find_place, open_desk
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
 from agentctl.ops.invocations import Which, retry, which
@@ -53,7 +53,7 @@ def parse(
 def execute(request: Request, output: Output) -> int:
     """Queue it again."""
     place = find_place(output)
-    desk = places.open_desk(place)
+    desk = open_desk(place, output)
     agent = request.meant.address.agent
     places.check_known(place, desk, agent)
     document = retry(

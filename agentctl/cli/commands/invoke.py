@@ -25,7 +25,7 @@ from agentctl.cli.commands.invoking import (
 from agentctl.cli.failures import Failure, failure_of_end, users_traceback, write_failure
 from agentctl.cli.inputs import duration, lock_wait_s, read_arguments
 from agentctl.cli.output import Output
-from agentctl.cli.place import find_project
+from agentctl.cli.place import find_project, open_desk
 from agentctl.cli.telling import Teller, level_of, set_up_logging
 from agentctl.engines.port import Desk, Ended, InvokeRequest
 from agentctl.errors import UsageError
@@ -138,7 +138,7 @@ def execute(request: Request, output: Output) -> int:
     """Run it."""
     project = find_project(output)
     project.agent(request.asked.agent)
-    desk = places.open_desk(places.Place(project.root, project))
+    desk = open_desk(places.Place(project.root, project), output)
     set_up_logging(output, as_json=output.options.json, level=level_of(output))
     if request.made_key:
         output.trouble(f"idempotency key: {request.asked.key}")

@@ -11,7 +11,7 @@ from msgspec import structs
 from agentctl.cli.editing import edit_json
 from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.output import Output
-from agentctl.cli.place import find_place
+from agentctl.cli.place import find_place, open_desk
 from agentctl.engines.changes import RequeueRequest
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
@@ -89,7 +89,7 @@ def parse(
 def execute(asked: Request, output: Output) -> int:
     """Put them back."""
     place = find_place(output)
-    desk = places.open_desk(place)
+    desk = open_desk(place, output)
     request = asked.request
     places.check_known(place, desk, request.agent)
     if asked.edit:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from agentctl.cli.output import Output
-from agentctl.cli.place import find_place
+from agentctl.cli.place import find_place, open_desk
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.ops import documents, places
@@ -46,7 +46,7 @@ def parse(
 def execute(request: Request, output: Output) -> int:
     """Remove it."""
     place = find_place(output)
-    desk = places.open_desk(place)
+    desk = open_desk(place, output)
     places.check_known(place, desk, request.agent)
     document = drop(desk, request.agent, request.event, request.reason)
     if output.options.json:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agentctl.engines.port import Holder, InvokeRequest
+from agentctl.engines.port import Holder, InvokeRequest, Unanswered
 from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import Damaged
 from agentctl.names import Address
@@ -44,8 +44,16 @@ T = TypeVar("T")
 class FilesDesk:
     """Implements `Desk` over the folders below `root` on `disk`."""
 
-    def __init__(self, root: Path, clock: Clock | None = None, disk: Disk | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        *,
+        unanswered: Callable[[Unanswered], None] | None = None,
+    ) -> None:
         self._root = root
+        self._unanswered = unanswered
         self._disk = disk or SystemDisk()
         self._clock = clock or SystemClock()
 
@@ -196,7 +204,7 @@ class FilesDesk:
     def _door(self) -> Door:
         from agentctl.engines.local.door import Door
 
-        return Door(self._root, self._clock, self._disk)
+        return Door(self._root, self._clock, self._disk, unanswered=self._unanswered)
 
 
 class _Lines(Iterable[JournalLine]):

@@ -1,20 +1,22 @@
 """Door: the way into an agent's folder for who changes something, with or without a program.
 
-Under the lock where nobody holds it, else through whoever does; one request id all along. What
-only the lock's holder needs is loaded then: beside a program, `invoke` needs none of it.
+Under the lock where nobody holds it, else through whoever does; one request id all along, and who
+waits for an answer that doesn't come hears so. What only the lock's holder needs is loaded then:
+beside a program, `invoke` needs none of it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
 from agentctl.engines.local.control import Control, ControlGone, is_served, reach
 from agentctl.engines.local.control.wire import Nothing, Rest, WaitRequest
-from agentctl.engines.port import Ended, Holder, InvokeRequest
+from agentctl.engines.port import Ended, Holder, InvokeRequest, Unanswered
 from agentctl.engines.views import Inside
 from agentctl.errors import Interrupted
 from agentctl.names import Address
@@ -34,12 +36,19 @@ class Door:
     """The door to the folders below `root`."""
 
     def __init__(
-        self, root: Path, clock: Clock, disk: Disk, pause: Callable[[float], None] = time.sleep
+        self,
+        root: Path,
+        clock: Clock,
+        disk: Disk,
+        pause: Callable[[float], None] = time.sleep,
+        *,
+        unanswered: Callable[[Unanswered], None] | None = None,
     ) -> None:
         self._root = root
         self._clock = clock
         self._disk = disk
         self._pause = pause
+        self._unanswered = unanswered
 
     def carry_out(self, change: Change, wait_s: float) -> Answer:
         """Carry out a change.
@@ -57,9 +66,11 @@ class Door:
             with self._opened(change.agent) as ground:
                 return operations.carry_out(ground, change)
 
-        return self._reach(
-            change.agent, under_lock, lambda holder: holder.call("change", change, returns), wait_s
-        )
+        def ask(control: Control) -> Answer:
+            slow = partial(self._tell_unanswered, change.agent, once=True)
+            return control.call("change", change, returns, slow=slow)
+
+        return self._reach(change.agent, under_lock, ask, wait_s)
 
     def invoke(
         self, agent: str, alone: Callable[[], T], beside: Callable[[Holder], T], wait_s: float
@@ -81,7 +92,10 @@ class Door:
                 raise lookout.refusal()
             return alone()
 
-        return self._reach(agent, under_lock, lambda control: beside(Remote(control)), wait_s)
+        def ask(control: Control) -> T:
+            return beside(Remote(control, lambda once: self._tell_unanswered(agent, once=once)))
+
+        return self._reach(agent, under_lock, ask, wait_s)
 
     def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
         """Accept an event that begins when a program next runs the agent.
@@ -106,6 +120,13 @@ class Door:
 
         store = FilesStore(self._root, agent, self._disk, clock=self._clock)
         return cold.opened(store, agent, clock=self._clock, wait_s=0.0)
+
+    def _tell_unanswered(self, agent: str, *, once: bool) -> None:
+        if self._unanswered is not None:
+            from agentctl.storage.files.holding import holder_of
+
+            holder = holder_of(self._folder(agent), self._disk)
+            self._unanswered(Unanswered(agent, holder.pid if holder is not None else 0, once))
 
     def _folder(self, agent: str) -> str:
         return agent_folder(self._root, agent)
@@ -141,10 +162,15 @@ class Door:
 
 
 class Remote:
-    """The program that holds a folder, over its socket; implements `Holder`."""
+    """The program that holds a folder, over its socket; implements `Holder`.
 
-    def __init__(self, control: Control) -> None:
+    Args:
+        slow: hears that it hasn't answered yet, and whether asking again does nothing twice.
+    """
+
+    def __init__(self, control: Control, slow: Callable[[bool], None]) -> None:
         self._control = control
+        self._slow = slow
 
     def invoke(self, request: InvokeRequest, timeout_s: float | None) -> Invoked:
         """Have an event accepted, or a query read.
@@ -152,7 +178,8 @@ class Remote:
         Raises:
             TimeoutError: no answer yet; whether it was accepted isn't known.
         """
-        return self._control.call("invoke", request, Invoked, timeout_s)
+        slow = partial(self._slow, request.key is not None)
+        return self._control.call("invoke", request, Invoked, timeout_s, slow=slow)
 
     def wait(self, event: Address, timeout_s: float | None) -> Ended:
         """Wait until an event comes to rest.

@@ -22,6 +22,7 @@ from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.running.binding import Binding
+from agentctl.engines.local.running.folders import Folders
 from agentctl.engines.local.running.grace import end_calls, shorter
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.serving import Serving
@@ -61,6 +62,7 @@ class LocalEngine:
         self._grace_at_most: timedelta | None = None
         self._to_tell: dict[str, list[Asking]] = {}
         self._watched: dict[Address, asyncio.Future[End]] = {}
+        self._folders = Folders(self.program)
         self.answering = Answering(
             self.agents, self.program.guard, self.check_alive, self._check_dead
         )
@@ -92,6 +94,7 @@ class LocalEngine:
                 store.close()
             raise
         self._speaking = True
+        self._folders.begin(stores.values())
         if self.program.stopping:  # the signal came while the journals were being read
             self.program.guard(self._say_stopping)
         for found in self.recovered:
@@ -284,6 +287,7 @@ class LocalEngine:
             program.guard(agent.stop)
         if (dead := self.program.dead) is not None:
             return self._abandon(dead)
+        self._folders.close()
         program.timers.close()
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
@@ -348,6 +352,7 @@ class LocalEngine:
 
     def _let_go(self) -> None:
         """Free threads and locks, and let nothing go on; what isn't on record stays so."""
+        self._folders.close()
         self.program.timers.close()
         self.program.close_threads()
         for task in (*self.program.tasks, *self.program.asks):

@@ -148,7 +148,7 @@ class SystemDisk:
         """Whether the open file is still the one of that name."""
         try:
             there = os.stat(path)  # noqa: PTH116 - at every sync, and a Path takes as long again
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         here = os.fstat(fd)
         return (here.st_ino, here.st_dev) == (there.st_ino, there.st_dev)
@@ -252,11 +252,15 @@ _HINTS: Final = {
 }
 
 
-def disk_trouble(what: str, path: str, error: OSError) -> DiskTrouble:
-    """Say in one sentence what failed, where and why; `what` reads "can't be written"."""
+def disk_trouble(what: str, path: str, error: OSError, hint: str | None = None) -> DiskTrouble:
+    """Say in one sentence what failed, where and why; `what` reads "can't be written".
+
+    Args:
+        hint: how to go on, where the error's number doesn't say it.
+    """
     reason = error.strerror or str(error) or type(error).__name__
-    hint = _HINTS.get(error.errno or 0, "mend that and start again; nothing acknowledged is lost")
-    return DiskTrouble(f"{path} {what}: {reason}", hint=hint)
+    usual = _HINTS.get(error.errno or 0, "mend that and start again; nothing acknowledged is lost")
+    return DiskTrouble(f"{path} {what}: {reason}", hint=hint or usual)
 
 
 class Fuse:
@@ -276,9 +280,9 @@ class Fuse:
                 hint=self._blown.hint,
             ) from self._blown
 
-    def blow(self, what: str, path: str, error: OSError) -> DiskTrouble:
+    def blow(self, what: str, path: str, error: OSError, hint: str | None = None) -> DiskTrouble:
         """Refuse every change from now on; return the error to raise."""
-        trouble = disk_trouble(what, path, error)
+        trouble = disk_trouble(what, path, error, hint)
         if self._blown is None:
             self._blown = trouble
         return trouble

@@ -162,6 +162,10 @@ class FilesStore:
         """Make everything appended so far durable; return how many bytes that is."""
         return self._journal.sync()
 
+    def check(self) -> None:
+        """Make sure that the journal is in its place, as long as what was written."""
+        self._journal.check()
+
     def read_set_aside(self) -> bytes:
         """The file `set-aside`, b"" if there is none."""
         return self._set_aside.read()

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 NAME: Final = "journal"
 _BATCH: Final = 1 << 20
+_GONE: Final = (
+    "what was acknowledged is in the file that stood there, and nowhere else: end whatever runs in "
+    "its place, put it back (a backup, if it was deleted), and start again"
+)
+_SHORT: Final = (
+    "what was cut off is in no other file: keep a copy of this one, put a backup in its place "
+    "(docs/how-to/backup.md, Restore), and start again"
+)
 
 
 class Journal:
@@ -147,24 +155,45 @@ class Journal:
         with self._exchange:
             self._fuse.check()
             size = self._size
-            if size == self._durable:
-                return size
-            if self._fd < 0:
-                raise AssertionError("sync before rewrite, or after close")
-            self.syncs += 1
-            try:
-                # Crash here: what was appended since the last sync may be lost, torn or out of
-                # order. Nobody has been told of it.
-                self._disk.sync(self._fd)
-                # A file that was moved, replaced or deleted takes records, and no start reads them.
-                there = self._disk.is_at(self._fd, self._path)
-            except OSError as error:
-                raise self._fuse.blow("can't be synced", self._path, error) from error
-            if not there:
-                gone = FileNotFoundError(errno.ENOENT, "it was moved, replaced or deleted")
-                raise self._fuse.blow("is no longer there", self._path, gone)
+            if size != self._durable:
+                if self._fd < 0:
+                    raise AssertionError("sync before rewrite, or after close")
+                self.syncs += 1
+                try:
+                    # Crash here: what was appended since the last sync may be lost, torn or out
+                    # of order. Nobody has been told of it.
+                    self._disk.sync(self._fd)
+                except OSError as error:
+                    raise self._fuse.blow("can't be synced", self._path, error) from error
+            self._check_place()
             self._durable = size
             return size
+
+    def check(self) -> None:
+        """Make sure that the file is in its place, as long as what was written."""
+        self._fuse.check()
+        if self._exchange.acquire(blocking=False):  # else a sync is under way, which sees to it
+            try:
+                self._check_place()
+            finally:
+                self._exchange.release()
+
+    def _check_place(self) -> None:
+        """Refuse a file that takes records which no start reads, or takes them for damage."""
+        if self._fd < 0:
+            return
+        written = self._size  # before the file's own: it only grows
+        try:
+            there = self._disk.is_at(self._fd, self._path)
+            size = self._disk.size(self._fd)
+        except OSError as error:
+            raise self._fuse.blow("can't be looked at", self._path, error) from error
+        if not there:
+            gone = FileNotFoundError(errno.ENOENT, "it was moved, replaced or deleted")
+            raise self._fuse.blow("is no longer there", self._path, gone, _GONE)
+        if size < written:
+            short = OSError(errno.EIO, f"{size} bytes are left of the {written} that were written")
+            raise self._fuse.blow("was cut off by somebody else", self._path, short, _SHORT)
 
     def close(self) -> None:
         """Close every file; syncs nothing."""

@@ -273,7 +273,7 @@ def command(
 def desk(monkeypatch: pytest.MonkeyPatch) -> FakeDesk:
     """A desk that holds one refund."""
     made = FakeDesk(journals={"Bot": list(REFUND)})
-    monkeypatch.setattr("agentctl.ops.places.open_desk", lambda place: made)
+    monkeypatch.setattr("agentctl.ops.places.open_desk", lambda place, unanswered=None: made)
     return made
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentctl.engines.changes import DropRequest, Requeued
+from agentctl.engines.port import Unanswered
 from agentctl.engines.views import SetAsideView
 from agentctl.names import Address
 
@@ -135,3 +137,28 @@ def test_config_says_where_each_value_came_from(command: Any) -> None:
     assert rows["agents.Bot.settings.max_starts"] == ["3", "default"]
     assert rows["project.root"][1] == "--root"
     assert "warning: the project can't be loaded" in ran.err, "the code isn't there"
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (Unanswered("Bot", 17, once=True), "Bot (pid 17) hasn't answered yet; still waiting"),
+        (Unanswered("Bot", 0, once=True), "that runs Bot hasn't answered yet"),
+        (Unanswered("Bot", 17, once=True), "asking again does nothing twice"),
+        (Unanswered("Bot", 17, once=False), "without an idempotency key (-i) asking again may"),
+    ],
+)
+def test_a_program_that_leaves_the_answer_out_is_named_on_stderr(
+    command: Any, desk: Any, monkeypatch: pytest.MonkeyPatch, what: Unanswered, said: str
+) -> None:
+    def opened(place: object, unanswered: Callable[[Unanswered], None]) -> object:
+        unanswered(what)
+        return desk
+
+    monkeypatch.setattr("agentctl.ops.places.open_desk", opened)
+    desk.requeued = [Requeued("Bot#1", None, ())]
+    words = ("requeue", "set-aside", "Bot", "1")
+    ran = command(*words, "--json")
+    assert said in ran.err
+    assert ran.err.count("\n") == ran.out.count("\n") == 1
+    assert command(*words, "--quiet").err == ""

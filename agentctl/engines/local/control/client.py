@@ -1,7 +1,7 @@
 """Control: asking the program that holds a folder, from one that has no event loop.
 
 One request at a time; an answer to one that was given up is passed over. It never retries: who
-asks knows what a second time would mean (`reaching`).
+asks knows what a second time would mean (`reaching`). Who waits longer than `SLOW_S` may hear so.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -35,6 +36,8 @@ from agentctl.times import Clock, SystemClock
 T = TypeVar("T")
 
 CONNECT_S: Final = 5.0
+SLOW_S: Final = 2.0
+_NEVER_S: Final = float("inf")
 
 
 class Control:
@@ -64,7 +67,13 @@ class Control:
         return cls(dial(folder, timeout_s), clock or SystemClock())
 
     def call(
-        self, method: str, params: object, returns: type[T], timeout_s: float | None = None
+        self,
+        method: str,
+        params: object,
+        returns: type[T],
+        timeout_s: float | None = None,
+        *,
+        slow: Callable[[], None] | None = None,
     ) -> T:
         """Ask, and wait for the answer.
 
@@ -73,6 +82,7 @@ class Control:
             params: a struct or a mapping.
             returns: what the answer is read as.
             timeout_s: how long to wait; None for as long as it takes.
+            slow: hears once that there is no answer yet, after `SLOW_S` seconds.
 
         Raises:
             AgentctlError: what the method raised there, as the class that it was.
@@ -82,30 +92,40 @@ class Control:
         """
         self._asked += 1
         line = request_line(self._asked, method, params)
-        until_s = None if timeout_s is None else self._clock.monotonic_s() + timeout_s
+        patience = _Patience(self._clock, timeout_s, slow)
         try:
-            self._wait_until(until_s)
-            self._sock.sendall(line)
+            self._send(line, patience)
         except TimeoutError:
             self.close()  # half of the request may be out
             raise
-        except OSError as error:
-            raise broken(str(error)) from error
         while True:
-            answer = answer_of(self._next_line(until_s))
+            answer = answer_of(self._next_line(patience))
             self.heard += 1
             if answer.id == self._asked:
                 return value_of(answer, returns)
             if answer.id is None:
                 raise broken("it couldn't read the request") from None
 
-    def _next_line(self, until_s: float | None) -> bytes:
-        while not self._arrived:
+    def _send(self, line: bytes, patience: _Patience) -> None:
+        rest = memoryview(line)
+        while rest:
+            left_s = patience.left_s()
             try:
-                self._wait_until(until_s)
+                self._sock.settimeout(left_s)
+                rest = rest[self._sock.send(rest) :]
+            except TimeoutError:
+                continue  # `patience` says whether that was all
+            except OSError as error:
+                raise broken(str(error)) from error
+
+    def _next_line(self, patience: _Patience) -> bytes:
+        while not self._arrived:
+            left_s = patience.left_s()
+            try:
+                self._sock.settimeout(left_s)
                 chunk = self._sock.recv(CHUNK)
             except TimeoutError:
-                raise  # an OSError, too
+                continue
             except OSError as error:
                 raise broken(str(error)) from error
             if not chunk:
@@ -115,15 +135,6 @@ class Control:
             except Refusal as refusal:
                 raise broken(str(refusal)) from None
         return self._arrived.pop()
-
-    def _wait_until(self, until_s: float | None) -> None:
-        if until_s is None:
-            self._sock.settimeout(None)
-            return
-        left_s = until_s - self._clock.monotonic_s()
-        if left_s <= 0:
-            raise TimeoutError("no answer in time")
-        self._sock.settimeout(left_s)
 
     def close(self) -> None:
         """Hang up; what was asked and is still under way is no longer waited for."""
@@ -139,6 +150,34 @@ class Control:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class _Patience:
+    """How long a call waits, and when who asked hears that it still does."""
+
+    def __init__(
+        self, clock: Clock, timeout_s: float | None, slow: Callable[[], None] | None
+    ) -> None:
+        now_s = clock.monotonic_s()
+        self._clock = clock
+        self._until_s = _NEVER_S if timeout_s is None else now_s + timeout_s
+        self._slow_s = _NEVER_S if slow is None else now_s + SLOW_S
+        self._slow = slow
+
+    def left_s(self) -> float | None:
+        """How long the next step may last; None for as long as it takes.
+
+        Raises:
+            TimeoutError: the time is up.
+        """
+        now_s = self._clock.monotonic_s()
+        if now_s >= self._until_s:
+            raise TimeoutError("no answer in time")
+        if self._slow is not None and now_s >= self._slow_s:
+            self._slow_s = _NEVER_S
+            self._slow()
+        next_s = min(self._until_s, self._slow_s)
+        return None if next_s == _NEVER_S else next_s - now_s
 
 
 def is_served(folder: str) -> bool:

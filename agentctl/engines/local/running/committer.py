@@ -104,7 +104,7 @@ class Committer:
         if self._syncing:
             return
         if self._durable >= self._written:
-            self._synced(self._durable)
+            self._synced(self._store.sync())  # which only looks whether it is still there
         elif alone or self._alone() or not self._store.threaded_sync:
             self._synced(self._store.sync())
         else:
