@@ -128,6 +128,14 @@ class Clerk(Agent):  # no state: events side by side
         return "went on"
 
     @handler
+    async def deaf(self, name: str, where: str) -> None:
+        while True:
+            try:
+                await (self.world.gate(name) if where == "gate" else asyncio.sleep(3600))
+            except asyncio.CancelledError:
+                await self.world.mark(f"swallowed {name}")
+
+    @handler
     async def buggy(self, name: str) -> str:
         await self.world.mark(f"paid {name}")
         totals = {"sum": name} if is_open(name) else {}

@@ -130,7 +130,10 @@ class LocalEngine:
 
     def _begin_event(self, event: EventId) -> None:
         name, number = event
-        self.agents[name].begin(number)
+        if number in self.agents[name].open:
+            self.agents[name].begin(number)
+        else:  # it was ended while it waited for its turn
+            self.program.passed(name, number)
 
     def _pump_all(self) -> None:
         for agent in self.agents.values():
