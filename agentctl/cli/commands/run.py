@@ -166,7 +166,9 @@ async def _serve(
     import asyncio
 
     asked = asyncio.Event()
-    signals.serve(lambda: program.begin_stop(at_most()), asked, program.grace)
+    signals.serve(
+        lambda: program.begin_stop(at_most()), asked, program.grace, break_off=program.break_off
+    )
     async with program as engine:
         if request.until_idle_s is None:
             log.info("serving %s; Ctrl-C stops", folder)
