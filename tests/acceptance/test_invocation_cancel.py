@@ -90,6 +90,25 @@ def test_what_swallows_every_cancel_is_got_rid_of(
     assert project.ledger() == made
 
 
+@pytest.mark.parametrize("where", ["gate", "task", "asleep"])
+def test_what_swallows_everything_holds_up_neither_its_deletion_nor_a_stop(
+    project: Project, where: str
+) -> None:
+    make_desk(project, "Clerk")
+    program = serve(project)
+    states = {"gate": "running"}
+    first = submit(project, "Clerk", "stone_deaf", "it", where)
+    until_state(project, first, states.get(where, "sleeping"))
+    cancel(project, first, "--running").expect(0)
+    project.agentctl("agent", "delete", "Clerk", "-y").expect(0)
+    until_state(project, first, "cancelled")
+    second = submit(project, "Clerk", "stone_deaf", "it", where)
+    until_state(project, second, states.get(where, "sleeping"))
+    program.send(signal.SIGTERM)
+    program.end().expect(0)
+    assert ends_on_record(project, 2) == []
+
+
 def test_h9_a_cancel_is_not_swallowed_by_except_exception(open_desk: Project) -> None:
     address = submit(open_desk, "Clerk", "guarded", "h9")
     until_noted(open_desk, "at h9 ")
