@@ -180,6 +180,14 @@ class Host:
         """
         return self._begun is not None and self._begun.begin_stop(at_most)
 
+    def break_off(self) -> None:
+        """Put on record which handler it was that blocked its turn, before the stop and until now.
+
+        For who ends the process under it; a signal's handler may call it.
+        """
+        if self._begun is not None:
+            self._begun.break_off()
+
     async def stop(self) -> Stopped:
         """Stop gracefully; the second time, only tell again."""
         if self._engine is not None:

@@ -77,7 +77,7 @@ class CancelledRecord(RecordBase, frozen=True):
     """The event ended by being cancelled; its state changes are dropped.
 
     `ran`: a `cancel` came before, and its handler has cleaned up. Else none of its code ran for
-    that, and `by` and `reason` stand here.
+    that, or its clean-up was broken off, and `by` and `reason` stand here.
     """
 
     cancelled: int

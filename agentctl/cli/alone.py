@@ -59,7 +59,7 @@ async def invoke_alone(
 
     stop_asked = asyncio.Event()
     codes: list[int] = []
-    signals.serve(program.begin_stop, stop_asked, program.grace)
+    signals.serve(program.begin_stop, stop_asked, program.grace, break_off=program.break_off)
 
     def answered(answer: running.Answer) -> None:
         if answer.ended is not None:

@@ -56,6 +56,11 @@ def what_next(event: EventView, moments: Moments, *, start: str | None) -> str:
     Args:
         start: how to start a program for it; None where one holds its folder.
     """
+    said = _next(event, moments, start)
+    return f"cancelling: {said}" if event.cancelling else said
+
+
+def _next(event: EventView, moments: Moments, start: str | None) -> str:
     agent = event.event.agent
     match event.state:
         case State.SCHEDULED:

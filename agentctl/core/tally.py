@@ -43,17 +43,19 @@ class _Open:
 
     Attributes:
         calls: the records of its calls, by path.
+        cancelling: a cancel of it is on record.
         over: the paths of those that have an outcome.
         waits: what it waits for, once asked, until its next record.
     """
 
-    __slots__ = ("calls", "due_us", "of", "over", "phase", "records", "waits")
+    __slots__ = ("calls", "cancelling", "due_us", "of", "over", "phase", "records", "waits")
 
     def __init__(self, due_us: int | None, of: Identity) -> None:
         self.phase = Phase.QUEUED
         self.due_us = due_us
         self.of = of
         self.records = 1
+        self.cancelling = False
         self.calls: dict[bytes, bytes] = {}
         self.over: set[bytes] = set()
         self.waits: Pending | None = None
@@ -127,6 +129,8 @@ class Tally:
                 event.calls[path] = body
             else:
                 event.over.add(path)
+        elif kind == b"cancel":
+            event.cancelling = True
 
     def _read(self, body: bytes) -> None:
         self.records += 1
@@ -226,4 +230,10 @@ class Tally:
         """The open events with more records than that, as instance and number."""
         for number, event in self._open():
             if event.records > records:
+                yield event.of, int(number)
+
+    def cancelling(self) -> Iterator[tuple[Identity, int]]:
+        """The events that are cancelled and haven't ended, as instance and number."""
+        for number, event in self._open():
+            if event.cancelling:
                 yield event.of, int(number)

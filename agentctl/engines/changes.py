@@ -136,7 +136,8 @@ class Retried(Struct, frozen=True):
 class DeleteRequest(Struct, frozen=True, tag_field="do", tag="delete"):
     """Delete an instance: its state and its keys; its open events are cancelled.
 
-    One that is executing stands in the way.
+    One that is executing stands in the way, unless it was cancelled before: that one, as any that
+    was, ends without running on.
 
     Attributes:
         dry_run: only say what would go.
@@ -154,14 +155,16 @@ class Deleted(Struct, frozen=True):
 
     Attributes:
         state_bytes: how long its state was, as JSON.
-        cancelled: its events that ended by that.
+        cancelled: its events that are cancelled by that.
         keys: how many idempotency keys were remembered.
+        cleaning_up: those of the cancelled that end only once they have cleaned up.
     """
 
     instance: str
     state_bytes: int
     cancelled: tuple[str, ...]
     keys: int
+    cleaning_up: tuple[str, ...] = ()
 
 
 class RequeueRequest(Struct, frozen=True, tag_field="do", tag="requeue"):

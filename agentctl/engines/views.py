@@ -75,6 +75,7 @@ class EventView(Struct, frozen=True):
         value: of one that completed: the result as JSON.
         next_us: when it goes on by itself, of a sleeping or scheduled one.
         waits_for: of a waiting one: what for; of a queued one: the event that holds its instance.
+        cancelling: a cancel is on record, and it hasn't ended yet.
     """
 
     event: Address
@@ -96,6 +97,7 @@ class EventView(Struct, frozen=True):
     from_: str | None = None
     records: int = 0
     calls: Sequence[CallView] = ()
+    cancelling: bool = False
 
 
 class KeyView(Struct, frozen=True):
@@ -194,6 +196,7 @@ class CountView(Struct, frozen=True):
         late_us: how long the one that is most overdue has been due; 0 if none is.
         inside: what the program that holds the folder says of itself, if it answers.
         long: the open events with more than `MANY_RECORDS` records.
+        cancelling: the open events that a cancel is on record of.
     """
 
     agent: str
@@ -206,6 +209,7 @@ class CountView(Struct, frozen=True):
     long: Sequence[Address] = ()
     damaged: tuple[int, str] | None = None
     inside: Inside | None = None
+    cancelling: Sequence[Address] = ()
 
 
 MANY_RECORDS: Final = 10_000

@@ -113,8 +113,9 @@ class DeleteDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.dele
     """What went with an instance, or would go.
 
     Attributes:
-        cancelled: its events that ended by that.
+        cancelled: its events that are cancelled by that.
         keys: how many idempotency keys were remembered.
+        cleaning_up: those of the cancelled that end only once they have cleaned up.
     """
 
     instance: str
@@ -122,6 +123,7 @@ class DeleteDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.dele
     cancelled: tuple[str, ...]
     keys: int
     dry_run: bool
+    cleaning_up: tuple[str, ...]
 
 
 class WaitDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.wait/1"):

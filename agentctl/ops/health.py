@@ -82,6 +82,10 @@ def _warnings(count: CountView, start: str) -> Iterator[str]:
     open_events = sum(count.counts.values())
     if open_events and count.holder is None:
         yield f"no program runs it, and {_events(open_events)} open: {start}"
+    if count.cancelling:
+        shown = ", ".join(map(str, count.cancelling[:_SAID]))
+        more = f" and {len(count.cancelling) - _SAID} more" if count.cancelling[_SAID:] else ""
+        yield f"cancelled, and not at an end yet: {shown}{more}"
     for event in count.long:
         yield f"{event} has more than {MANY_RECORDS} records: it is slow to start again"
 

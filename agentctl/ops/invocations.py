@@ -126,5 +126,10 @@ def delete(desk: Desk, instance: Address, *, dry_run: bool, by: str) -> DeleteDo
     answer = desk.carry_out(request)
     assert isinstance(answer, Deleted)
     return DeleteDocument(
-        answer.instance, answer.state_bytes, answer.cancelled, answer.keys, dry_run
+        answer.instance,
+        answer.state_bytes,
+        answer.cancelled,
+        answer.keys,
+        dry_run,
+        answer.cleaning_up,
     )

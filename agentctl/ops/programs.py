@@ -98,5 +98,5 @@ def make_program(
         listener=listener,
         command=command,
         lock_wait_s=lock_wait_s,
-        options=lambda base: replace(base, counts=chosen.counts),
+        options=lambda base: replace(base, counts=chosen.counts, watches=True),
     )

@@ -60,6 +60,7 @@ class SeenInvocation(Struct, frozen=True):
         next: when it goes on by itself.
         waits_for: the event or instance that it waits for.
         text: why it is stuck, failed or was cancelled.
+        cancelling: a cancel is on record, and it hasn't ended yet.
     """
 
     event: str
@@ -71,6 +72,7 @@ class SeenInvocation(Struct, frozen=True):
     next: str | None
     waits_for: str | None
     text: str | None
+    cancelling: bool
 
 
 class InvocationsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocations/1"):
@@ -109,6 +111,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
         line: of a stuck one: where the bug is.
         type: of a failed one: the error's type.
         records: how many lines of the journal it has.
+        cancelling: a cancel is on record, and it hasn't ended yet.
     """
 
     event: str
@@ -130,6 +133,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
     line: str | None
     records: int
     calls: tuple[SeenCall, ...]
+    cancelling: bool
 
 
 class SeenInstance(Struct, frozen=True):

@@ -225,6 +225,7 @@ def in_short(event: EventView) -> SeenInvocation:
         moment(event.next_us),
         event.waits_for,
         event.text or None,
+        event.cancelling,
     )
 
 
@@ -254,6 +255,7 @@ def in_full(event: EventView, *, show_secrets: bool = False) -> InvocationDocume
         line=event.line,
         records=event.records,
         calls=tuple(_seen_call(call, show_secrets=show_secrets) for call in event.calls),
+        cancelling=event.cancelling,
     )
 
 

@@ -31,6 +31,11 @@ log = logging.getLogger("agentctl")
 
 _ASYNCIO_TASKS: Final = asyncio.tasks.__file__
 LONGEST_WAIT_S: Final = 1000 * 366 * 86_400.0
+_REFUSALS: Final = 1000
+"""So often a handler that was let go of is refused what it asks for; then it stands still."""
+
+_STANDING: Final[list[asyncio.Task[Any]]] = []
+"""What couldn't be closed: were it collected, its code would run on, in another's turn."""
 
 
 class HandlerFuture(asyncio.Future[Any]):
@@ -78,6 +83,7 @@ class HandlerLoop(ForbiddenLoop):
         self._root_branch = Branch("")
         self._created = 0
         self._fed = False
+        self._refused = 0
         self.unawaited: dict[int, tuple[str, str, int]] = {}
 
     # -- what asyncio's own code asks of a loop
@@ -129,8 +135,10 @@ class HandlerLoop(ForbiddenLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        self._refuse_once_closed()
+        self.refuse_once_closed()
         timer = HandlerTimer(when, callback, args, self, context)
+        if self.closed:
+            return timer
         until_us = self.origin_us + round(when * SECOND_US)
         if until_us <= self.now_us:
             self._ready.append(timer)
@@ -161,7 +169,7 @@ class HandlerLoop(ForbiddenLoop):
     ) -> HandlerTask:
         if self.closed:
             coro.close()
-            self._refuse_once_closed()
+            self.refuse_once_closed()
         if self.root is None:
             branch = self._root_branch
         else:
@@ -173,7 +181,8 @@ class HandlerLoop(ForbiddenLoop):
         order = task.order = self.next_order()
         task.branch = branch
         task.__init__(coro, loop=self, name=name or f"task {order}", context=context)  # type: ignore[misc]
-        self.tasks[order] = task
+        if not self.closed:
+            self.tasks[order] = task
         task.add_done_callback(self._forget_task)
         return task
 
@@ -191,9 +200,19 @@ class HandlerLoop(ForbiddenLoop):
         self._created += 1
         return self._created
 
-    def _refuse_once_closed(self) -> None:
+    def refuse_once_closed(self) -> None:
+        """Raise in a handler that was let go of.
+
+        One that swallows even that, again and again, would never come to an end: after a while it
+        isn't refused any more, and waits for what never comes.
+
+        Raises:
+            Dropped: the program let go of the event.
+        """
         if self.closed:
-            raise Dropped(f"{self.execution.title} isn't running any more")
+            self._refused += 1
+            if self._refused <= _REFUSALS:
+                raise Dropped(f"{self.execution.title} isn't running any more")
 
     def _called_by_wait_for(self, coro: Any) -> bool:
         """Whether asyncio's `wait_for` makes this task, as it does on 3.11 and not on 3.12."""
@@ -361,3 +380,5 @@ def _close_quietly(task: HandlerTask) -> None:
         if isinstance(error, SystemExit | KeyboardInterrupt):
             raise
         log.debug("a dropped handler's clean-up touched what is gone: %r", error)
+    if getattr(coro, "cr_frame", None) is not None:
+        _STANDING.append(task)

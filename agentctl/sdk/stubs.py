@@ -13,7 +13,7 @@ from functools import cache
 from types import FrameType
 from typing import Any, ClassVar, Final
 
-from agentctl.errors import AgentctlError, Dropped
+from agentctl.errors import AgentctlError
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
 from agentctl.sdk.execution import AskOp, CallOp
@@ -51,6 +51,8 @@ class CallStub(Coroutine[Any, Any, Any]):
     def _run(self) -> Generator[Any, Any, Any]:
         loop, path = self._loop, self._op.path
         check_turn(loop)
+        if loop.closed:  # it is gone, and swallowed all that said so: it stands still
+            yield None
         future = loop.open(path)
         loop.execution.submit(self._op)
         try:
@@ -105,8 +107,7 @@ def check_turn(loop: HandlerLoop) -> None:
         Dropped: the program let go of the event.
         AgentctlError: another event, or no event, is running.
     """
-    if loop.closed:
-        raise Dropped(f"{loop.execution.title} isn't running any more")
+    loop.refuse_once_closed()
     if events._get_running_loop() is not loop:
         raise AgentctlError(
             f"a capability of {loop.execution.title} was used outside that event",

@@ -128,6 +128,27 @@ class Clerk(Agent):  # no state: events side by side
         return "went on"
 
     @handler
+    async def deaf(self, name: str, where: str) -> None:
+        while True:
+            try:
+                await (self.world.gate(name) if where == "gate" else asyncio.sleep(3600))
+            except asyncio.CancelledError:
+                await self.world.mark(f"swallowed {name}")
+
+    @handler
+    async def stone_deaf(self, name: str, where: str) -> None:
+        while True:
+            try:
+                if where == "gate":
+                    await self.world.gate(name)
+                elif where == "task":
+                    await asyncio.create_task(asyncio.sleep(3600))
+                else:
+                    await asyncio.sleep(3600)
+            except BaseException:  # what an `except:` without a class does
+                pass
+
+    @handler
     async def buggy(self, name: str) -> str:
         await self.world.mark(f"paid {name}")
         totals = {"sum": name} if is_open(name) else {}

@@ -96,6 +96,14 @@ class Bot(Agent):
         note("turn")
         time.sleep(30)
         return done
+
+    @handler
+    async def spin(self, how: str) -> None:
+        note("spin")
+        while True:
+            await asyncio.sleep(0)
+            if how == "block":
+                time.sleep(30)
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -50,6 +51,62 @@ def test_g1_keys_of_a_busy_instance_are_cancelled_one_by_one(open_desk: Project)
     until_state(open_desk, third, "completed")
     assert [line.split()[2] for line in open_desk.ledger("add g1 ")] == ["1", "100"]
     assert open_desk.agentctl("invoke", desk, "total").expect(0).out == "102\n"
+
+
+@pytest.mark.parametrize("where", ["gate", "asleep"])
+@pytest.mark.parametrize("beside", [True, False], ids=["beside", "alone"])
+def test_what_swallows_every_cancel_is_got_rid_of(
+    project: Project, where: str, *, beside: bool
+) -> None:
+    make_desk(project, "Clerk")
+    program = serve(project)
+    address = submit(project, "Clerk", "deaf", "it", where)
+    state = "running" if where == "gate" else "sleeping"
+    until_state(project, address, state)
+    if where == "gate":
+        refused = project.agentctl("agent", "delete", "Clerk", "-y").expect(4)
+        assert "cancel it first, and then delete again" in refused.err
+    assert cancel(project, address, "--running").expect(0).out == f"cancelled {address}\n"
+    until_noted(project, "swallowed it")
+    until_state(project, address, state)
+    for words in (("show", address), ("list", "Clerk")):
+        assert "cancelling: " in project.agentctl("invocation", *words).expect(0).out
+    assert project.agentctl("invocation", "show", address, "--json").json["cancelling"] is True
+    warned = f"cancelled, and not at an end yet: {address}"
+    assert warned in project.agentctl("status").expect(0).err
+    if not beside:
+        program.cut_power()
+    made = project.ledger()
+    told = project.agentctl("agent", "delete", "Clerk", "-y").expect(0)
+    assert f"cancelled {address}" in told.err
+    until_state(project, address, "cancelled")
+    assert ends_on_record(project, 1) == ["cancelled"]
+    assert warned not in project.agentctl("status").expect(0).err
+    if beside:
+        assert project.agentctl("invoke", "Clerk", "echo", "on").expect(0).out == '"on"\n'
+        program.send(signal.SIGTERM)
+        program.end().expect(0)
+    project.agentctl("run", "--until-idle").expect(0)
+    assert project.ledger() == made
+
+
+@pytest.mark.parametrize("where", ["gate", "task", "asleep"])
+def test_what_swallows_everything_holds_up_neither_its_deletion_nor_a_stop(
+    project: Project, where: str
+) -> None:
+    make_desk(project, "Clerk")
+    program = serve(project)
+    states = {"gate": "running"}
+    first = submit(project, "Clerk", "stone_deaf", "it", where)
+    until_state(project, first, states.get(where, "sleeping"))
+    cancel(project, first, "--running").expect(0)
+    project.agentctl("agent", "delete", "Clerk", "-y").expect(0)
+    until_state(project, first, "cancelled")
+    second = submit(project, "Clerk", "stone_deaf", "it", where)
+    until_state(project, second, states.get(where, "sleeping"))
+    program.send(signal.SIGTERM)
+    program.end().expect(0)
+    assert ends_on_record(project, 2) == []
 
 
 def test_h9_a_cancel_is_not_swallowed_by_except_exception(open_desk: Project) -> None:

@@ -105,6 +105,48 @@ def test_p10_a_handler_that_blocks_its_turn_does_not_hold_it_either(crew: Projec
     assert lock_is_free(crew)
 
 
+def until_named(program: Running) -> str:
+    """What stderr says of a handler that doesn't let go, while it doesn't."""
+    wait_until(lambda: "has not let go" in program.err, "stderr to name the handler")
+    assert program.alive
+    told = [line for line in program.err.splitlines() if "has not let go" in line]
+    assert len(told) == 1
+    return told[0]
+
+
+@pytest.mark.parametrize("how", ["spin", "block"])
+def test_h8_a_handler_that_never_lets_go_is_named_and_set_aside(crew: Project, how: str) -> None:
+    crew.agentctl("invoke", "-t", "Bot", "spin", how).expect(0)
+    crew.agentctl("invoke", "-t", "Bot", "hold", "short").expect(0)
+    for _ in range(3):
+        program = serving(crew, "--grace", "100ms", until="spin")
+        told = until_named(program)
+        assert "Bot#1 has not let go for 1." in told
+        assert "in its handler spin, at crew.py:" in told
+        program.send(signal.SIGTERM)
+        assert "blocked its turn" in program.end(timeout=5).expect(0).err
+        assert crew.set_aside() == []
+        shown = crew.agentctl("invocation", "show", "Bot#1", "--json").expect(0).json
+        assert shown["status"] == "stuck"
+        assert shown["text"].startswith("it blocked its turn for ")
+        assert shown["line"].startswith("crew.py:")
+        crew.ledger_path.write_text("")
+    crew.agentctl("run", "--until-idle", env={"MODE": "short"}).expect(0)
+    assert [line for line in crew.set_aside() if '"event":1' in line]
+    assert crew.ledger("after")
+
+
+def test_h8_a_handler_that_never_lets_go_is_cancelled_without_a_program(crew: Project) -> None:
+    crew.agentctl("invoke", "-t", "Bot", "spin", "block").expect(0)
+    program = serving(crew, "--grace", "100ms", until="spin")
+    until_named(program)
+    program.send(signal.SIGTERM)
+    program.end(timeout=5).expect(0)
+    crew.agentctl("invocation", "cancel", "Bot#1").expect(0)
+    crew.agentctl("run", "--until-idle").expect(0)
+    assert crew.agentctl("invocation", "show", "Bot#1", "--json").json["status"] == "cancelled"
+
+
 @pytest.mark.parametrize(
     ("handler", "how"), [("hold", "child"), ("hold", "deaf child"), ("thread", "child")]
 )

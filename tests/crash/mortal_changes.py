@@ -193,6 +193,14 @@ def delete(ground: Ground, identity: tuple[str, ...], *events: int) -> Act:
     return act
 
 
+def both(first: Act, second: Act) -> Act:
+    async def act(life: Life) -> None:
+        await first(life)
+        await second(life)
+
+    return act
+
+
 def requeue(ground: Ground, *, fresh: bool = False) -> Act:
     async def act(life: Life) -> None:
         life.world.poisonous = False
@@ -314,6 +322,33 @@ DELETE = {
         delete(cold, ("a",), 1),
         program(Counter, *AGAIN),
         events=3,
+    ),
+}
+DEAF = (((), "deaf", 2),)
+DEAF_IN_A_CALL = (((), "deaf_in_a_call"),)
+ENDED = {
+    "asleep, live": of(
+        Keeper,
+        program(Keeper, *DEAF, act=both(cancel(live, 1), delete(live, (), 1))),
+        program(Keeper),
+        events=1,
+    ),
+    "in a call, live": of(
+        Keeper,
+        program(
+            Keeper,
+            *DEAF_IN_A_CALL,
+            until=entered("Keeper-1-1"),
+            act=both(cancel(live, 1, running=True), delete(live, (), 1)),
+        ),
+        program(Keeper),
+        events=1,
+    ),
+    "without a program": apart(
+        program(Keeper, *DEAF, killed=True),
+        both(cancel(cold, 1), delete(cold, (), 1)),
+        program(Keeper),
+        events=1,
     ),
 }
 PUT_BACK = {

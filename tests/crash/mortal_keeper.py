@@ -49,6 +49,24 @@ class Keeper(Agent):
         return heard
 
     @handler
+    async def deaf(self, amount: int) -> None:
+        await self.deeds.add(amount, [])
+        self.total += amount
+        while True:
+            try:
+                await sleep(1000)
+            except asyncio.CancelledError:
+                pass
+
+    @handler
+    async def deaf_in_a_call(self) -> None:
+        while True:
+            try:
+                await self.deeds.slow(0.0, [])
+            except asyncio.CancelledError:
+                pass
+
+    @handler
     async def add(self, amount: int) -> list[str]:
         heard = [await self.deeds.add(amount, [])]
         self.total += amount

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from matrix import Scenario, Tally, die_everywhere, fail_everywhere
 from mortal import State
 from mortal_agents import SET_ASIDE, begin_of
-from mortal_changes import CANCEL, DELETE, KEYS, LATER, LEFT, PUT_BACK, RETRY
+from mortal_changes import CANCEL, DELETE, ENDED, KEYS, LATER, LEFT, PUT_BACK, RETRY
 
 from agentctl.storage.faulty import Fault
 
@@ -54,6 +54,11 @@ def test_r8_a_retry_survives_a_death_at_every_change(scenario):
 @pytest.mark.parametrize("scenario", DELETE)
 def test_deleting_an_instance_survives_a_death_at_every_change(scenario):
     assert die(DELETE[scenario]).points > 30
+
+
+@pytest.mark.parametrize("scenario", ENDED)
+def test_r20_what_never_ends_is_ended_once_after_a_death_at_every_change(scenario):
+    assert die(ENDED[scenario]).points > 20
 
 
 @pytest.mark.parametrize("scenario", PUT_BACK)

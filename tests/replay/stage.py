@@ -23,6 +23,7 @@ from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.run import EventRun
+from agentctl.engines.local.events.turns import Turns
 from agentctl.engines.local.running.binding import Binding, make_binding
 from agentctl.names import Address, format_call_key
 from agentctl.record_moves import CancelRecord
@@ -110,6 +111,7 @@ class StageProgram:
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
         self.timers = StageTimers(clock)
+        self.turns = Turns(clock)
         self.listener = self
         self.stopping = False
         self.warnings: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -37,8 +38,8 @@ def parse(
 ) -> Request:
     """Delete an instance: its state and its idempotency keys; its open events are cancelled.
 
-    Says what goes, and asks. An event of it that is executing stands in the way. Its numbers are
-    never used again.
+    Says what goes, and asks. An event of it that is executing stands in the way, until it is
+    cancelled; one that was cancelled before ends where it stands. Its numbers are never used again.
     """
     return Request(Address.parse(instance), dry_run)
 
@@ -70,7 +71,17 @@ def _what(document: DeleteDocument, *, would: bool) -> str:
     keys = "1 idempotency key" if document.keys == 1 else f"{document.keys} idempotency keys"
     if not document.cancelled:
         return f"{state}, {keys}, no open event"
-    shown = ", ".join(document.cancelled[:5])
-    more = f" and {len(document.cancelled) - 5} more" if len(document.cancelled) > 5 else ""
-    cancelled = "would cancel" if would else "cancelled"
-    return f"{state}, {keys}; {cancelled} {shown}{more}"
+    ended = [one for one in document.cancelled if one not in document.cleaning_up]
+    said = [f"{state}, {keys}"]
+    if ended:
+        said.append(f"{'would cancel' if would else 'cancelled'} {_few(ended)}")
+    if document.cleaning_up:
+        cleans = "would clean up and end" if would else "told to clean up and end:"
+        names = _few(document.cleaning_up)
+        said.append(f"{names} {cleans}" if would else f"{cleans} {names}")
+    return "; ".join(said)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"

@@ -186,7 +186,9 @@ async def _serve(
     import asyncio
 
     asked = asyncio.Event()
-    signals.serve(lambda: program.begin_stop(at_most()), asked, program.grace)
+    signals.serve(
+        lambda: program.begin_stop(at_most()), asked, program.grace, break_off=program.break_off
+    )
     telling = asyncio.get_running_loop().call_later(_TELL_AFTER_S, held_up)
     async with program as engine:
         telling.cancel()

@@ -16,6 +16,7 @@ from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
 from agentctl.engines.local.events.askers import Askers
 from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.turns import Turn
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.looking.remembering import Remembering
 from agentctl.engines.local.options import EngineOptions
@@ -46,7 +47,8 @@ class LocalEngine:
         self._bindings = {binding.spec.name: binding for binding in bindings}
         self._options = options
         self._clock = options.clock or SystemClock()
-        listener = Remembering(options.listener or LogListener(), self._clock)
+        self._heard = options.listener or LogListener()
+        listener = Remembering(self._heard, self._clock)
         self._warnings = listener.warnings
         self.program = ProgramCore(self._clock, listener, options.entropy)
         self.program.begin_event = self._begin_event
@@ -60,6 +62,7 @@ class LocalEngine:
         self.when_dead: Callable[[], None] | None = None
         self._holding = self._speaking = False
         self._grace_at_most: timedelta | None = None
+        self._blocked: Turn | None = None
         self._to_tell: dict[str, list[Asking]] = {}
         self._watched: dict[Address, asyncio.Future[End]] = {}
         self._folders = Folders(self.program)
@@ -85,6 +88,8 @@ class LocalEngine:
         """
         stores = await lock_all(self._bindings, self._options, self.program.timers)
         self._holding = True
+        if self._options.watches:
+            self.program.turns.watch(self._heard.warned)
         try:
             await self._serving.start(stores)
             self.agents.update(self._start_agents(stores))
@@ -133,7 +138,10 @@ class LocalEngine:
 
     def _begin_event(self, event: EventId) -> None:
         name, number = event
-        self.agents[name].begin(number)
+        if number in self.agents[name].open:
+            self.agents[name].begin(number)
+        else:  # it was ended while it waited for its turn
+            self.program.passed(name, number)
 
     def _pump_all(self) -> None:
         for agent in self.agents.values():
@@ -289,6 +297,7 @@ class LocalEngine:
             return self._abandon(dead)
         self._folders.close()
         program.timers.close()
+        program.turns.close()
         program.close_threads()
         return Stopped(self._open_events(), cut_off)
 
@@ -310,6 +319,8 @@ class LocalEngine:
         if self._holding and not self.program.stopping:
             self.program.stopping = True
             self._grace_at_most = at_most
+            blocked = self.program.turns.blocked()
+            self._blocked = None if blocked is None else blocked[0]
             if self._speaking:
                 with suppress(DiskTrouble):  # the next write says so, where it can be told
                     self._say_stopping()
@@ -317,6 +328,15 @@ class LocalEngine:
             self.program.loop.call_soon_threadsafe(self.program.recovered.set)
             self.program.loop.call_soon_threadsafe(self._pump_all)
         return self._holding
+
+    def break_off(self) -> None:
+        """Put on record that the program ends under a handler that blocked before the stop.
+
+        Such an end isn't a graceful one for it: else each start would run into it again (R10).
+        """
+        if self._blocked is not None and self.program.dead is None:
+            with suppress(DiskTrouble):  # it ends either way
+                self.program.turns.break_off(self._blocked)
 
     def _say_stopping(self) -> None:
         for agent in self.agents.values():
@@ -354,6 +374,7 @@ class LocalEngine:
         """Free threads and locks, and let nothing go on; what isn't on record stays so."""
         self._folders.close()
         self.program.timers.close()
+        self.program.turns.close()
         self.program.close_threads()
         for task in (*self.program.tasks, *self.program.asks):
             task.cancel()

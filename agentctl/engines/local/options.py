@@ -27,6 +27,7 @@ class EngineOptions:
     Attributes:
         command: what the lock's note says about who holds it.
         lock_wait_s: how long to wait for another program to end.
+        watches: a handler that doesn't let go is told of while it blocks; takes a thread.
         counts: what a crash or a bug stopped is counted when it starts again (R10).
     """
 
@@ -38,3 +39,4 @@ class EngineOptions:
     entropy: Callable[[], str] = random_part
     stores: StoreFactory | None = None
     counts: bool = True
+    watches: bool = False

@@ -212,6 +212,9 @@ class FakeEngine:
     def begin_stop(self, at_most: timedelta | None = None) -> bool:
         return True
 
+    def break_off(self) -> None:
+        pass
+
     async def stop(self) -> Stopped:
         self.stopped += 1
         return Stopped(open=0, cut_off=0)

@@ -74,6 +74,7 @@ def test_events_for_a_program_are_one_document(command: Any, bot: Path) -> None:
                 "next": None,
                 "waits_for": None,
                 "text": "KeyError: 'total'",
+                "cancelling": False,
             }
         ],
     }

@@ -63,6 +63,54 @@ def test_an_event_that_only_waits_cleans_up_when_its_instance_is_deleted(scene, 
     assert scene.world.desk.states("Bot") == {}
 
 
+@pytest.mark.parametrize("where", ["asleep", "in a call"])
+def test_what_swallows_its_cancel_ends_with_its_instance_beside_a_program(scene, where):
+    async def do(host):
+        if where == "in a call":
+            with pytest.raises(Conflict) as refused:
+                await host.carry_out(delete())
+            assert "cancel it first, and then delete again" in refused.value.hint
+        await host.carry_out(cancel(running=True))
+        (event,) = scene.world.desk.look("Bot").events
+        assert event.cancelling
+        (counted,) = scene.world.desk.count("Bot").cancelling
+        assert counted == event.event
+        made = list(scene.till.made)
+        told = await host.carry_out(delete())
+        assert (told.cancelled, told.cleaning_up) == (("Bot/a#1",), ())
+        scene.till.gate.set()
+        following = await host.submit(scene.asked("pay", "y"))
+        assert (await host.ended(following)).status == "completed"
+        assert scene.till.made == [*made, "y"], "more of its code ran"
+        return told
+
+    scene.live(do, scene.asked("deaf", where))
+    assert scene.ends()[0] == "cancelled"
+    assert scene.world.desk.count("Bot").cancelling == []
+    assert "Bot/a cancelled: event #1 of deaf (by ana: its instance was deleted)" in (
+        scene.world.audit
+    )
+
+
+@pytest.mark.parametrize("began", [True, False])
+def test_what_swallows_its_cancel_ends_with_its_instance_without_a_program(scene, began):
+    async def nothing(host):
+        pass
+
+    if began:
+        scene.live(nothing, scene.asked("deaf", "asleep"))
+    else:
+        scene.killed(scene.asked("deaf", "asleep"))
+    (first, second) = scene.cold(delete(), delete())
+    assert (first.cancelled, first.cleaning_up) == (("Bot/a#1",), ("Bot/a#1",))
+    assert (second.cancelled, second.cleaning_up) == (("Bot/a#1",), ())
+    assert scene.ends() == ["cancelled"]
+    with pytest.raises(NotFound):
+        scene.cold(delete())
+    scene.world.start(scene.binding, jumps=False)
+    assert scene.ends() == ["cancelled"]
+
+
 def test_a_deletion_beside_a_program_gives_the_next_event_a_fresh_state(scene):
     async def do(host):
         await host.carry_out(delete())

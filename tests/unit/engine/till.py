@@ -75,6 +75,14 @@ class Bot(Agent):
         return "never"
 
     @handler
+    async def deaf(self, where: str) -> None:
+        while True:
+            try:
+                await (sleep(1000) if where == "asleep" else self.till.pay("hold"))
+            except asyncio.CancelledError:
+                pass
+
+    @handler
     async def bug(self) -> None:
         raise KeyError("a bug")
 

@@ -80,7 +80,7 @@ class Ground(Protocol):
         ...
 
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
-        """An event ended without running any of its code."""
+        """An event ended, and no more of its code runs."""
         ...
 
     def deliver(self, event: EventHistory, record: CancelRecord) -> None:

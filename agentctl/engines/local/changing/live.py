@@ -91,7 +91,7 @@ class LiveGround:
         self._runtime.settle()
 
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
-        """An event ended without running any of its code."""
+        """An event ended, and no more of its code runs."""
         self._runtime.withdraw(event, record)
 
     def deliver(self, event: EventHistory, record: CancelRecord) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Raw
 
+from agentctl.core.event_history import EventHistory
 from agentctl.core.finding import Found, find
 from agentctl.core.retrying import made_again, plan_retry
 from agentctl.engines.changes import (
@@ -201,13 +202,16 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
             f"nothing is kept of {instance}: no state, no key, no open event",
             hint=f"see what is: agentctl agent list {ground.agent}",
         )
-    running = [one for one in events if ground.standing(one) is Standing.EXECUTING]
+    # One that has been told to end, and doesn't, no longer stands in the way.
+    running = [
+        one for one in events if ground.standing(one) is Standing.EXECUTING and one.cancel is None
+    ]
     if running:
         names = [str(Address(ground.agent, of, event.number)) for event in running]
         verb = "is" if len(names) == 1 else "are"
         raise Conflict(
             f"{instance} can't be deleted while {', '.join(names)} {verb} running",
-            hint="wait for the end, or cancel first: "
+            hint="wait for the end; or cancel it first, and then delete again: "
             f"agentctl invocation cancel {names[0]} --running",
         )
     deleted = Deleted(
@@ -215,10 +219,20 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
         0 if state is None else len(bytes(state.state)),
         tuple(str(Address(ground.agent, of, event.number)) for event in events),
         keys,
+        tuple(
+            str(Address(ground.agent, of, event.number))
+            for event in events
+            if not _ends_at_once(ground, event)
+        ),
     )
     if not request.dry_run:
         _delete_now(ground, request, deleted)
     return deleted
+
+
+def _ends_at_once(ground: Ground, event: EventHistory) -> bool:
+    """Whether a deletion ends the event itself: it needs no clean-up, or had its chance of one."""
+    return event.cancel is not None or ground.standing(event) is Standing.IDLE
 
 
 def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> None:
@@ -228,12 +242,12 @@ def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> Non
     ends = {
         each.number: CancelledRecord(each.number, by=by, reason=reason, at=now_us)
         for each in events
-        if ground.standing(each) is Standing.IDLE
+        if _ends_at_once(ground, each)
     }
     cancels = {
         each.number: CancelRecord(each.number, by, reason, at=now_us)
         for each in events
-        if each.number not in ends and each.cancel is None
+        if each.number not in ends
     }
     gone = DeletedRecord(of, by, at=now_us)
     answer = _answered(ground, request, deleted)

@@ -339,7 +339,11 @@ def _line_of(error: BaseException) -> str | None:
 
 def handler_line() -> str | None:
     """The file and line of the user's code that is on the stack."""
-    frame: FrameType | None = sys._getframe(1)
+    return users_line(sys._getframe(1))
+
+
+def users_line(frame: FrameType | None) -> str | None:
+    """The file and line of the innermost code of the user on a stack."""
     while frame is not None:
         if is_users(frame.f_code.co_filename):
             return clean(f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}")

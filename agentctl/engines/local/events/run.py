@@ -9,7 +9,7 @@ does makes it write while user code is on the stack.
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Any
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
@@ -19,15 +19,14 @@ from agentctl.engines.local.events.calls import Made, outcome_of
 from agentctl.engines.local.events.ledger import Ledger, OpenOp
 from agentctl.engines.local.events.making import Making
 from agentctl.engines.local.events.site import Site
+from agentctl.engines.local.events.turns import SLOW_TURN_S
 from agentctl.errors import AgentctlError
 from agentctl.record_moves import CancelRecord
-from agentctl.records import AgainRecord, FiredRecord, ParkedRecord, StartRecord
+from agentctl.records import AgainRecord, BugRecord, FiredRecord, ParkedRecord, StartRecord
 from agentctl.sdk.agent import build
 from agentctl.sdk.execution import AskOp, Failure, Fired, Op, Outcome, TimerOp
 from agentctl.sdk.loop import HandlerLoop, new_loop
 from agentctl.times import SECOND_US
-
-SLOW_TURN_S: Final = 1.0
 
 
 class EventRun:
@@ -51,7 +50,7 @@ class EventRun:
         self._difference_line: str | None = None
         self._loop: HandlerLoop
         self._obj: Any = None
-        self._coro: Coroutine[Any, Any, Any]
+        self.coro: Coroutine[Any, Any, Any]
         self._state: dict[str, bytes] = {}
         self._cancelled_rest = False
         self._to_accept: tuple[list[str], list[str]] = ([], [])
@@ -73,6 +72,11 @@ class EventRun:
     def title(self) -> str:
         """The event's address."""
         return str(self.site.address(self.accepted))
+
+    @property
+    def handler_name(self) -> str:
+        """The name of the handler that runs."""
+        return self.accepted.handler
 
     def submit(self, op: Op) -> None:
         """Take what the handler asks for."""
@@ -116,7 +120,7 @@ class EventRun:
         now_us = site.program.now_us(self.history.started_us or 0)
         self._loop = new_loop(self, self.history.started_us or now_us)
         self._obj = build(site.cls, accepted.of, state, self._loop)
-        self._coro = self._handler.handler.fn(self._obj, *args, **kwargs)
+        self.coro = self._handler.handler.fn(self._obj, *args, **kwargs)
 
     def begin(self) -> None:
         """Start the handler: over its record, if there is one, then for real."""
@@ -125,9 +129,9 @@ class EventRun:
         try:
             self._write_start(self._loop.origin_us if first else self.site.program.now_us())
         except BaseException:
-            self._coro.close()  # it won't run; else Python warns of that in its own time
+            self.coro.close()  # it won't run; else Python warns of that in its own time
             raise
-        self._loop.start(self._coro)
+        self._loop.start(self.coro)
         self._turn()
         if self._ledger.replay is not None:
             self._run_record(self._ledger.replay)
@@ -185,14 +189,16 @@ class EventRun:
         self._turn()
 
     def _turn(self) -> None:
-        loop, clock = self._loop, self.site.program.clock
-        begun_s = clock.monotonic_s()
-        loop.turn()
-        if self._root_done and loop.unfinished and not self._cancelled_rest:
-            self._cancelled_rest = True
-            self._cancel_rest()
+        loop, turns = self._loop, self.site.program.turns
+        turns.begin(self)
+        try:
             loop.turn()
-        took_s = clock.monotonic_s() - begun_s
+            if self._root_done and loop.unfinished and not self._cancelled_rest:
+                self._cancelled_rest = True
+                self._cancel_rest()
+                loop.turn()
+        finally:
+            took_s = turns.end()
         if took_s > SLOW_TURN_S:
             self.site.program.listener.warned(
                 f"{self.title} blocked its turn for {took_s:.1f} s: "
@@ -386,3 +392,9 @@ class EventRun:
     def die(self) -> None:
         """Let none of the handler's code run any more, not even its clean-up."""
         self.is_over = self._making.given_up = self._loop.closed = True
+
+    def break_off(self, took_s: float, line: str | None) -> None:
+        """Put on record that the program ends under a turn that doesn't: a bug, which counts."""
+        text = f"it blocked its turn for {took_s:.1f} s, and its program was stopped under it"
+        at_us = self.site.program.now_us(self._loop.now_us)
+        self.site.append(BugRecord(self.number, text, line, at=at_us), event=self.accepted)

@@ -16,6 +16,7 @@ from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.timers import Timers
+from agentctl.engines.local.events.turns import Turns
 from agentctl.engines.port import Listener
 from agentctl.names import Address
 from agentctl.records import EventRecord, Record
@@ -37,6 +38,11 @@ class Program(Protocol):
     @property
     def timers(self) -> Timers:
         """All waits of the program."""
+        ...
+
+    @property
+    def turns(self) -> Turns:
+        """Whose code runs just now."""
         ...
 
     @property

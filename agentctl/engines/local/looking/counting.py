@@ -90,6 +90,7 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         [Address(agent, of, number) for of, number in tally.longer_than(MANY_RECORDS)],
         damaged,
         seen,
+        [Address(agent, of, number) for of, number in tally.cancelling()],
     )
 
 

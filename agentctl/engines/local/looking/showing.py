@@ -77,6 +77,7 @@ class AsOf:
             from_=accepted.from_,
             records=len(event.bodies),
             calls=self._calls(event) if event.calls else (),
+            cancelling=event.cancel is not None and event.end is None,
             **more,
         )
 

@@ -321,18 +321,19 @@ class AgentRuntime:
         self.program.listener.ended(end.ended, heard=heard)
 
     def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
-        """Take out an event that a record on record ends: it hadn't begun, or is stuck."""
+        """Take out an event that a record on record ends, wherever it stands."""
         number, accepted = event.number, event.accepted
+        if (run := self.runs.get(number)) is not None:
+            run.let_go()
         self.stuck.pop(number, None)
         self.events.withdraw(number)
         self.due.withdraw(number)
         self.instances.leave(accepted.of, number)
         event.end = record
         self.history.finish(event, record)
-        self._free_instance(number)
+        self._release(number)
         end, asking = of_record(self.address(accepted), accepted.handler, record), asking_of(event)
         self._committer.when_durable(lambda: self._tell(number, asking, end))
-        self.events.pump_soon()
 
     def forget_old_outcomes(self) -> None:
         """Forget the outcomes of keys that are kept no longer (R17)."""

@@ -24,6 +24,7 @@ from agentctl.engines.local.events.calls import CallName, Made
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.timers import Timer, Timers
+from agentctl.engines.local.events.turns import Turns
 from agentctl.engines.port import Listener
 from agentctl.times import Clock
 
@@ -75,6 +76,7 @@ class ProgramCore:
         self._context = contextvars.copy_context()
         self.loop = asyncio.get_running_loop()
         self.timers = Timers(clock, self.guard)
+        self.turns = Turns(clock)
         self.counted: frozenset[EventId] = frozenset()
         self.stopping = False
         self.dead: BaseException | None = None
