@@ -125,6 +125,7 @@ class Changes(RuleBasedStateMachine):
         history = self.history()
         if history is None:
             return
+        self.look()
         open_now = {f"Bot#{number}" for number in history.open}
         change = DeleteRequest("Bot", self.new_id())
         try:
@@ -137,4 +138,6 @@ class Changes(RuleBasedStateMachine):
             self.cancelled |= {int(one.partition("#")[2]) for one in deleted.cancelled}
             self.counted_before = set(self.ended)
             self.keys.clear()
+            self.gone |= self.failed  # what failed can't be run again any more
+            self.failed.clear()
             self.deleted = True

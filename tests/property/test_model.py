@@ -155,6 +155,10 @@ class Machine(Changes):
                 self.cancelled.add(number)
             elif kind == "aside":
                 self.aside.add(record["aside"])
+            elif kind in ("requeued", "drop"):
+                self.aside.discard(record[kind])
+            elif kind == "deleted":
+                failed.clear()
         assert not failed & self.cancelled, "cancelled, and failed"
         self.failed |= failed
 
