@@ -196,6 +196,7 @@ def test_g13_what_does_not_fit_is_refused_and_nothing_is_accepted(
 
 
 def test_g13_identity_that_does_not_fit_is_refused(open_desk: Project) -> None:
+    open_desk.agentctl("invoke", "Desk/g13", "add", "1").expect(0)
     before = events_on_record(open_desk, "Desk")
     for words in (("Desk", "add"), ('Desk("a", "b")', "add"), ('Clerk("a")', "echo")):
         told = open_desk.agentctl("invoke", *words, "1")

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from agentctl.engines.local.control.asking import AsyncControl
-from agentctl.engines.local.control.client import Control, is_served
+from agentctl.engines.local.control.client import Control, Patience, is_served
 from agentctl.engines.local.control.trouble import ControlGone
+from agentctl.times import SystemClock
 
 MIB = 1024 * 1024
 PROGRAM = Path(__file__).with_name("control_program.py")
@@ -104,7 +105,7 @@ def test_kill_9_within_an_answer_is_heard_by_who_reads_it(serve, folder):
     process.wait()
     control = Control(peer, None)
     with pytest.raises(ControlGone), control:
-        control._next_line(None)
+        control._next_line(Patience(SystemClock(), None, None))
 
 
 def test_a_child_that_was_forked_keeps_nobody_waiting(serve, folder):

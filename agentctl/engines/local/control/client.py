@@ -92,7 +92,7 @@ class Control:
         """
         self._asked += 1
         line = request_line(self._asked, method, params)
-        patience = _Patience(self._clock, timeout_s, slow)
+        patience = Patience(self._clock, timeout_s, slow)
         try:
             self._send(line, patience)
         except TimeoutError:
@@ -106,7 +106,7 @@ class Control:
             if answer.id is None:
                 raise broken("it couldn't read the request") from None
 
-    def _send(self, line: bytes, patience: _Patience) -> None:
+    def _send(self, line: bytes, patience: Patience) -> None:
         rest = memoryview(line)
         while rest:
             left_s = patience.left_s()
@@ -118,7 +118,7 @@ class Control:
             except OSError as error:
                 raise broken(str(error)) from error
 
-    def _next_line(self, patience: _Patience) -> bytes:
+    def _next_line(self, patience: Patience) -> bytes:
         while not self._arrived:
             left_s = patience.left_s()
             try:
@@ -152,7 +152,7 @@ class Control:
         self.close()
 
 
-class _Patience:
+class Patience:
     """How long a call waits, and when who asked hears that it still does."""
 
     def __init__(
