@@ -226,7 +226,7 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
         ),
     )
     if not request.dry_run:
-        _delete_now(ground, request, deleted)
+        _delete_now(ground, request, deleted, events)
     return deleted
 
 
@@ -235,9 +235,10 @@ def _ends_at_once(ground: Ground, event: EventHistory) -> bool:
     return event.cancel is not None or ground.standing(event) is Standing.IDLE
 
 
-def _delete_now(ground: Ground, request: DeleteRequest, deleted: Deleted) -> None:
+def _delete_now(
+    ground: Ground, request: DeleteRequest, deleted: Deleted, events: Sequence[EventHistory]
+) -> None:
     of, now_us, by = request.identity, ground.now_us(), clean(request.by)
-    events = [event for event in ground.history.open.values() if event.accepted.of == of]
     reason = "its instance was deleted"
     ends = {
         each.number: CancelledRecord(each.number, by=by, reason=reason, at=now_us)
