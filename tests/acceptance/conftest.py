@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from .desk import desk_in, serve
 from .shop import make_shop
 from .support import Project
 
@@ -23,6 +24,14 @@ def project(tmp_path: Path) -> Iterator[Project]:
 def shop(project: Project) -> Project:
     """The shop, never run."""
     return make_shop(project, audit=True)
+
+
+@pytest.fixture(scope="module")
+def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A module's desk, all its agents in one program; its tests use names and keys of their own."""
+    with desk_in(tmp_path_factory.mktemp("desk")) as project:
+        serve(project)
+        yield project
 
 
 def twin_of(master: Project, tmp_path: Path) -> Iterator[Project]:

@@ -19,14 +19,6 @@ from .desk import (
 from .support import Project, find_key
 
 
-@pytest.fixture(scope="module")
-def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A desk in a program; its tests use names of their own."""
-    with desk_in(tmp_path_factory.mktemp("agents")) as project:
-        serve(project)
-        yield project
-
-
 def test_list_and_show_tell_of_each_instance(open_desk: Project) -> None:
     for name in ("list-a", "list-b"):
         open_desk.agentctl("invoke", f"Desk/{name}", "add", "3").expect(0)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 import pytest
 
 from .desk import (
-    desk_in,
     events_on_record,
     kill_after,
     make_desk,
@@ -19,14 +17,6 @@ from .desk import (
     until_state,
 )
 from .support import Project, Result, Running, wait_until
-
-
-@pytest.fixture(scope="module")
-def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """All agents in one program; the tests use names of their own."""
-    with desk_in(tmp_path_factory.mktemp("asking")) as project:
-        serve(project)
-        yield project
 
 
 def check_would_deadlock(told: Result) -> None:

@@ -6,12 +6,10 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from .desk import (
-    desk_in,
     events_on_record,
     make_desk,
     open_gate,
@@ -21,14 +19,6 @@ from .desk import (
     until_state,
 )
 from .support import Project, wait_until
-
-
-@pytest.fixture(scope="module")
-def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A desk in a program; its tests use names of their own."""
-    with desk_in(tmp_path_factory.mktemp("beside")) as project:
-        serve(project)
-        yield project
 
 
 def test_the_result_comes_from_the_program(open_desk: Project) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from .desk import (
     cancel,
-    desk_in,
     ends_on_record,
     kill_after,
     make_desk,
@@ -20,14 +18,6 @@ from .desk import (
     until_state,
 )
 from .support import Project, wait_until
-
-
-@pytest.fixture(scope="module")
-def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A desk in a program; its tests use names of their own."""
-    with desk_in(tmp_path_factory.mktemp("cancel")) as project:
-        serve(project)
-        yield project
 
 
 def deeds(project: Project, name: str) -> list[str]:

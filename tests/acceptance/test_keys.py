@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from .desk import (
     cancel,
-    desk_in,
     events_on_record,
     make_desk,
     open_gate,
@@ -19,14 +17,6 @@ from .desk import (
     until_state,
 )
 from .support import Project, Running
-
-
-@pytest.fixture(scope="module")
-def open_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A desk in a program; its tests use keys of their own."""
-    with desk_in(tmp_path_factory.mktemp("keys")) as project:
-        serve(project)
-        yield project
 
 
 def tally(project: Project, key: str, *words: str) -> str:

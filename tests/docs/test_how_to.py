@@ -18,8 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from agentctl.cli import table
-from agentctl.errors import UsageError
 from agentctl.times import parse_duration
 
 from .pages import REPOSITORY, Reader, blocks_of, matches
@@ -250,8 +248,4 @@ def test_docker_waits_longer_than_the_grace_and_puts_nothing_in_between() -> Non
 
 def test_the_health_check_is_a_command(shop: Shop) -> None:
     words = json.loads(only("HEALTHCHECK").partition("CMD ")[2])
-    try:
-        table.find(words[1:])
-    except UsageError:
-        pytest.skip("there is no agentctl status yet")
     assert shop.call(*words).returncode == 0
