@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -112,13 +113,19 @@ def _inode(file: Path | int) -> tuple[int, int] | None:
 
 
 class Watching:
-    """Runs one program after another."""
+    """Runs one program after another; what is saved lies in `folder`."""
 
     def __init__(
-        self, command: Sequence[str], saves: Iterable[Sequence[str]], clock: Clock | None = None
+        self,
+        command: Sequence[str],
+        saves: Iterable[Sequence[str]],
+        clock: Clock | None = None,
+        *,
+        folder: Path,
     ) -> None:
         self._command = command
         self._saves = saves
+        self._folder = folder
         self._clock = clock or SystemClock()
         self._program: subprocess.Popen[bytes] | None = None
         self._pipe = -1
@@ -172,6 +179,8 @@ class Watching:
     def _save(self, saved: Sequence[str]) -> None:
         shown = ", ".join(saved[:3]) + (f" and {len(saved) - 3} more" if len(saved) > 3 else "")
         log.info("saved: %s; starting anew", shown)
+        for path in saved:
+            forget_compiled(self._folder / path)
         if self._program is None:
             if not self._asked:
                 self._start(by_save=True)
@@ -202,6 +211,16 @@ class Watching:
         return code
 
 
+def forget_compiled(source: Path) -> None:
+    """Let a saved module be compiled anew.
+
+    Python knows what it compiled by the source's length and the second of its time: a save of the
+    same length within one second would go unnoticed.
+    """
+    if source.suffix == ".py":
+        Path(cache_from_source(str(source))).unlink(missing_ok=True)
+
+
 def _told(code: int) -> str:
     if code < 0:
         return f"the program was killed by {signal.Signals(-code).name}"
@@ -213,4 +232,5 @@ def watch(folder: Path, left_out: Iterable[Path]) -> int:
     logging.getLogger("watchfiles").setLevel(logging.WARNING)
     log.info("watching %s: a save starts the program anew; Ctrl-C ends", folder)
     command = [sys.executable, *sys.orig_argv[1:]]
-    return Watching(command, Saves(folder, left_out, streams=(1, 2)).batches()).run()
+    saves = Saves(folder, left_out, streams=(1, 2)).batches()
+    return Watching(command, saves, folder=folder).run()

@@ -123,6 +123,21 @@ def test_p13_a_save_by_another_name_restarts_once(crew: Project) -> None:
     assert "saved: crew.py; starting anew" in told
 
 
+def test_p13_a_save_of_the_same_length_in_the_same_second_is_run(crew: Project) -> None:
+    path = crew.root / "crew.py"
+    program = watching(crew)
+    crew.agentctl("invoke", "Bot", "request", "7").expect(0)
+    before = path.stat()
+    beside = crew.root / ".crew.py.4f2a.new"
+    beside.write_text(path.read_text().replace("VERSION = 1", "VERSION = 2"))
+    os.utime(beside, ns=(before.st_atime_ns, before.st_mtime_ns))
+    beside.replace(path)
+    until_served(program, 2)
+    crew.agentctl("invoke", "Bot", "request", "8").expect(0)
+    assert crew.ledger("refund 8") == ["refund 8 2"]
+    end(program)
+
+
 def test_p13_journals_and_what_editors_leave_restart_nothing(crew: Project) -> None:
     accept(crew)
     program = watching(crew)

@@ -93,6 +93,7 @@ HANGS = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); tim
 
 
 def test_a_program_that_hears_nothing_is_killed_some_seconds_after_a_save(
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock, programs, watching = Time(), [], None
@@ -117,7 +118,8 @@ def test_a_program_that_hears_nothing_is_killed_some_seconds_after_a_save(
         watching._asked = 15
         yield ()
 
-    watching = Watching([sys.executable, "-c", HANGS], batches(), clock)  # type: ignore[arg-type]
+    command = [sys.executable, "-c", HANGS]
+    watching = Watching(command, batches(), clock, folder=tmp_path)  # type: ignore[arg-type]
     assert watching.run() == 128 + 9
 
 
