@@ -19,6 +19,16 @@ class Phase(enum.StrEnum):
     STUCK = "stuck"
 
 
+class Cancellation(enum.StrEnum):
+    """How a cancellation is answered (R20)."""
+
+    CANCELLED = "cancelled"
+    ALREADY_CANCELLED = "already_cancelled"
+    RUNNING = "running"
+    FINISHED = "finished"
+    UNKNOWN = "unknown"
+
+
 _WITHOUT_A_RUN: Final = frozenset(["start", "again", "bug", "cancelled"])
 _AT_WORK: Final = _WITHOUT_A_RUN | frozenset(
     ["call", "ok", "error", "fired", "dropped", "parked", "done", "failed", "cancel"]

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from agentctl.core.lifecycle import Cancellation as Cancellation
 from agentctl.names import Identity
 
 
@@ -81,16 +82,6 @@ class CancelRequest(Struct, frozen=True, tag_field="do", tag="cancel"):
     by: str = ""
 
 
-class CancelAnswer(enum.StrEnum):
-    """How a cancellation is answered; each has an exit code of its own word."""
-
-    CANCELLED = "cancelled"
-    ALREADY_CANCELLED = "already_cancelled"
-    RUNNING = "running"
-    FINISHED = "finished"
-    UNKNOWN = "unknown"
-
-
 class Cancelled(Struct, frozen=True):
     """What came of a cancellation.
 
@@ -99,7 +90,7 @@ class Cancelled(Struct, frozen=True):
         status: how it had ended, of one that was finished; None if that is no longer kept.
     """
 
-    answer: CancelAnswer
+    answer: Cancellation
     event: str | None = None
     key: str | None = None
     status: State | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentctl.engines.changes import (
-    CancelAnswer,
+    Cancellation,
     Cancelled,
     CancelRequest,
     Deleted,
@@ -24,11 +24,11 @@ from agentctl.ops.asking import new_id
 from agentctl.ops.changes import CancelDocument, DeleteDocument, RetryDocument
 
 EXIT_CODES: Final = {
-    CancelAnswer.CANCELLED: 0,
-    CancelAnswer.ALREADY_CANCELLED: 0,
-    CancelAnswer.RUNNING: 4,
-    CancelAnswer.FINISHED: 4,
-    CancelAnswer.UNKNOWN: 3,
+    Cancellation.CANCELLED: 0,
+    Cancellation.ALREADY_CANCELLED: 0,
+    Cancellation.RUNNING: 4,
+    Cancellation.FINISHED: 4,
+    Cancellation.UNKNOWN: 3,
 }
 
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from agentctl.core.lifecycle import Cancellation
+from agentctl.core.timing import Sent, Timing
+
 if TYPE_CHECKING:
     from agentctl.sdk.capability import MethodSpec
 
@@ -76,7 +79,49 @@ class AskOp(Struct, frozen=True):
     query: bool
 
 
-Op: TypeAlias = CallOp | TimerOp | AskOp
+class SendOp(Struct, frozen=True):
+    """A timing: a handler of some instance, to run now, later, or again and again.
+
+    Its result is a `Sent`, read as `returns`.
+
+    Attributes:
+        path: its place in the event.
+        target: whose handler, and which.
+        cls: that agent's class as the asking one knows it.
+        args: the arguments as a JSON list.
+        kwargs: the arguments that go by name, as a JSON object; None if there are none.
+        returns: a subclass of `Sent`.
+    """
+
+    path: str
+    target: Target
+    cls: type
+    args: bytes
+    kwargs: bytes | None
+    timing: Timing
+    returns: type[Sent]
+
+
+class CancelOp(Struct, frozen=True):
+    """Cancel what a timing made; its result is a `Cancellation`."""
+
+    path: str
+    sent: Sent
+
+
+class ResultOp(Struct, frozen=True):
+    """Wait for the outcome of the event that a timing made; as that of a question.
+
+    Attributes:
+        cls: the agent's class, which says what its handler returns; None: plain JSON.
+    """
+
+    path: str
+    sent: Sent
+    cls: type | None
+
+
+Op: TypeAlias = CallOp | TimerOp | AskOp | SendOp | CancelOp | ResultOp
 
 
 class Result(Struct, frozen=True):
@@ -116,6 +161,20 @@ class Execution(Protocol):
         """The event's address, `Bot#7`, for messages."""
         ...
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The identity of the instance that the event belongs to."""
+        ...
+
+    @property
+    def occurrence(self) -> tuple[int, int] | None:
+        """Of a scheduled event: its due time, and how many missed ones it stands for."""
+        ...
+
+    def schedules(self, path: str) -> Sequence[Sent]:
+        """Read the instance's named schedules, at once; what is read is on record as a call."""
+        ...
+
     def submit(self, op: Op) -> None:
         """Take what the handler asks for; its outcome is delivered later, or never."""
         ...
@@ -134,4 +193,30 @@ class Invoker(Protocol):
 
     async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Read the last committed state."""
+        ...
+
+    async def send(
+        self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any], timing: Timing
+    ) -> Sent:
+        """Let a handler run now, later, or again and again; it is durable on return."""
+        ...
+
+    async def cancel(self, sent: Sent) -> Cancellation:
+        """Cancel what a timing made."""
+        ...
+
+    async def outcome(self, sent: Sent) -> Any:
+        """Wait for the outcome of the event that a timing made.
+
+        Raises:
+            OutcomeGone: it is no longer kept, or there never was such an event.
+        """
+        ...
+
+    def schedules(self, target: Target) -> Sequence[Sent]:
+        """Read an instance's named schedules."""
+        ...
+
+    def now_us(self) -> int:
+        """The wall clock of the program."""
         ...

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentctl.engines.changes import CancelAnswer, Cancelled, CancelRequest, Invoked
+from agentctl.engines.changes import Cancellation, Cancelled, CancelRequest, Invoked
 from agentctl.engines.local.control import AsyncControl
 from agentctl.engines.local.control.wire import Rest, WaitRequest
 from agentctl.engines.local.desk import FilesDesk
@@ -219,7 +219,7 @@ def _accept(desk: FilesDesk) -> int:
 def _cancel(desk: FilesDesk, number: int) -> None:
     answer = desk.carry_out(CancelRequest("Clerk", new_id(), event=number), 5.0)
     assert isinstance(answer, Cancelled)
-    assert answer.answer is CancelAnswer.CANCELLED
+    assert answer.answer is Cancellation.CANCELLED
 
 
 # -- asking

@@ -9,7 +9,7 @@ import typer
 
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place, open_desk
-from agentctl.engines.changes import CancelAnswer
+from agentctl.engines.changes import Cancellation
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
 from agentctl.ops.changes import CancelDocument
@@ -69,7 +69,7 @@ def execute(request: Request, output: Output) -> int:
     else:
         output.line(_line(document, request.meant))
         _hint(document, output)
-    return EXIT_CODES[CancelAnswer(document.answer)]
+    return EXIT_CODES[Cancellation(document.answer)]
 
 
 def _line(document: CancelDocument, meant: Which) -> str:
@@ -77,15 +77,15 @@ def _line(document: CancelDocument, meant: Which) -> str:
     if document.event is None:
         key = "" if meant.key is None else f" {meant.key}"
         return f"{words} {meant.address}{key}"
-    if document.answer == CancelAnswer.FINISHED and document.status is not None:
+    if document.answer == Cancellation.FINISHED and document.status is not None:
         return f"{words} {document.event} ({document.status.replace('_', ' ')})"
     return f"{words} {document.event}"
 
 
 def _hint(document: CancelDocument, output: Output) -> None:
-    if document.answer == CancelAnswer.RUNNING:
+    if document.answer == Cancellation.RUNNING:
         output.note("hint: it is executing; cancel it all the same with --running")
-    elif document.answer == CancelAnswer.UNKNOWN:
+    elif document.answer == Cancellation.UNKNOWN:
         output.note("hint: agentctl invocation list shows which there are")
     elif document.status == "set_aside":
         agent, _, number = (document.event or "").partition("#")

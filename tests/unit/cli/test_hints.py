@@ -8,7 +8,7 @@ import pytest
 
 from agentctl import Agent, handler, query
 from agentctl.cli.failures import failure_of_end
-from agentctl.engines.changes import CancelAnswer, Cancelled, Deleted, Retried, State
+from agentctl.engines.changes import Cancellation, Cancelled, Deleted, Retried, State
 from agentctl.engines.local.asking.words import Arguments, from_words, handler_signature
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError
@@ -106,7 +106,7 @@ def test_pythons_own_errors_are_called_as_python_calls_them(command: Any) -> Non
 
 
 def test_an_unknown_event_is_written_as_an_address(command: Any, desk: Any) -> None:
-    desk.answer = Cancelled(CancelAnswer.UNKNOWN)
+    desk.answer = Cancelled(Cancellation.UNKNOWN)
     assert command("invocation", "cancel", "Bot#99").out == "unknown Bot#99\n"
     assert command("invocation", "cancel", "Bot", "k").out == "unknown Bot k\n"
 
@@ -147,7 +147,7 @@ def test_a_reason_that_is_required_stands_in_usage_and_hints(command: Any, desk:
     assert ran.code == 2
     assert "agentctl set-aside drop AGENT EVENT --reason TEXT" in ran.err
     assert "set-aside drop AGENT EVENT --reason TEXT" in command("set-aside", "drop", "-h").out
-    desk.answer = Cancelled(CancelAnswer.FINISHED, "Bot#1", None, State.SET_ASIDE)
+    desk.answer = Cancelled(Cancellation.FINISHED, "Bot#1", None, State.SET_ASIDE)
     hint = command("invocation", "cancel", "Bot#1").err
     assert "agentctl set-aside drop Bot 1 --reason TEXT" in hint
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from agentctl import Agent, AgentSettings, bind, handler, now
-from agentctl.engines.changes import CancelAnswer, Cancelled, CancelRequest, DeleteRequest
+from agentctl.engines.changes import Cancellation, Cancelled, CancelRequest, DeleteRequest
 from agentctl.engines.local.running import due as due_times
 from agentctl.engines.port import InvokeRequest
 from agentctl.names import Address
@@ -99,7 +99,7 @@ def test_g3_a_scheduled_event_that_is_cancelled_never_begins() -> None:
             await host.idle(2 * 3600.0)
             return answers
 
-    assert asyncio.run(life()) == [CancelAnswer.CANCELLED, CancelAnswer.ALREADY_CANCELLED]
+    assert asyncio.run(life()) == [Cancellation.CANCELLED, Cancellation.ALREADY_CANCELLED]
     assert [name for name, _ in RAN] == ["y"]
 
 

@@ -18,7 +18,7 @@ from agentctl.core.retrying import made_again, plan_retry
 from agentctl.engines.changes import (
     ANSWERS,
     Answer,
-    CancelAnswer,
+    Cancellation,
     Cancelled,
     CancelRequest,
     Change,
@@ -106,19 +106,19 @@ def _address(ground: Ground, found: Found) -> str:
 def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
     found = find(ground.history, request.identity, event=request.event, key=request.key)
     if found is None:
-        return Cancelled(CancelAnswer.UNKNOWN, key=request.key)
+        return Cancelled(Cancellation.UNKNOWN, key=request.key)
     event, address = found.event, _address(ground, found)
     key = request.key if event is None else event.accepted.key
     if not found.open or event is None:
         gone = found.over == State.CANCELLED
-        answer = CancelAnswer.ALREADY_CANCELLED if gone else CancelAnswer.FINISHED
+        answer = Cancellation.ALREADY_CANCELLED if gone else Cancellation.FINISHED
         status = None if found.over is None else State(found.over)
         return Cancelled(answer, address, key, status)
     standing, now_us = ground.standing(event), ground.now_us()
     before = event.cancel is not None
     by, reason = clean(request.by), clean(request.reason)
     done = Cancelled(
-        CancelAnswer.ALREADY_CANCELLED if before else CancelAnswer.CANCELLED, address, key
+        Cancellation.ALREADY_CANCELLED if before else Cancellation.CANCELLED, address, key
     )
     if standing is Standing.IDLE:
         record = CancelledRecord(found.number, by=by, reason=reason, at=now_us)
@@ -129,7 +129,7 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
     if before:
         return done
     if standing is Standing.EXECUTING and not request.running:
-        return Cancelled(CancelAnswer.RUNNING, address, key, State.RUNNING)
+        return Cancelled(Cancellation.RUNNING, address, key, State.RUNNING)
     cancel = CancelRecord(found.number, by, reason, at=now_us)
     ground.commit([cancel, *_answered(ground, request, done)])
     # Crash here: on record, answered or not; the next start cancels the event.
