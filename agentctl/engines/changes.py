@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from agentctl.core.lifecycle import Cancellation as Cancellation
+from agentctl.core.lifecycle import Cancellation
 from agentctl.names import Identity
 
 

@@ -111,7 +111,7 @@ class Door:
 
         wanted = wanted_of(spec_of(cls), request)
         with self._opened(request.agent) as ground:
-            known = ground.history.answered.get(request.id) if request.id else None
+            known = ground.history.answer_to(request.id)
             return operations.answer_again(known, Accepted) if known else leave(ground, wanted)
 
     def _opened(self, agent: str) -> cold.Opening:

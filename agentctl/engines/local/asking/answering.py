@@ -28,7 +28,7 @@ from agentctl.engines.port import InvokeRequest
 from agentctl.errors import AgentctlError, AgentError, LaneFull, NotFound
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
-from agentctl.records import OutcomeRecord
+from agentctl.record_kept import OutcomeRecord
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Answering:
         """
         self._check_alive()
         runtime = self.agent(request.agent)
-        answered = runtime.history.answered.get(request.id) if request.id else None
+        answered = runtime.history.answer_to(request.id)
         if answered is not None:
             told = msgspec.json.decode(answered.value, type=Accepted)
             await self.durable(runtime)

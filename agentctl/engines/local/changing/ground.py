@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
-from agentctl.core.history import JournalHistory, remember
+from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.names import Identity
 from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
@@ -100,7 +100,7 @@ def note_answers(history: JournalHistory, records: Sequence[Record]) -> None:
     """Remember what was answered; not before it is on record with the change itself."""
     for record in records:
         if isinstance(record, AnsweredRecord):
-            remember(history.answered, record)
+            history.remember(record)
 
 
 def standing_on_record(event: EventHistory) -> Standing:

@@ -9,7 +9,8 @@ from agentctl.engines.local.changing.operations import answered
 from agentctl.engines.local.options import random_part
 from agentctl.engines.local.running.accepting import Wanted, find_same
 from agentctl.names import Address, Identity
-from agentctl.records import OutcomeRecord, Record
+from agentctl.record_kept import OutcomeRecord
+from agentctl.records import Record
 
 
 def leave(ground: ColdGround, wanted: Wanted) -> Accepted:

@@ -14,11 +14,11 @@ from msgspec import Raw
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.finding import Found, find
+from agentctl.core.lifecycle import Cancellation
 from agentctl.core.retrying import made_again, plan_retry
 from agentctl.engines.changes import (
     ANSWERS,
     Answer,
-    Cancellation,
     Cancelled,
     CancelRequest,
     Change,
@@ -60,7 +60,7 @@ def carry_out(ground: Ground, change: Change) -> Answer:
         Conflict: it is in another state than the change needs.
         UsageError: what is asked for isn't clear.
     """
-    known = ground.history.answered.get(change.id) if change.id else None
+    known = ground.history.answer_to(change.id)
     if known is not None:
         answer: Answer = answer_again(known, ANSWERS[type(change)])
         return answer

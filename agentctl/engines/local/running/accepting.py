@@ -10,7 +10,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from agentctl.core.history import JournalHistory
 from agentctl.errors import KeyReused, SetAside
 from agentctl.names import Identity, format_instance
-from agentctl.records import EventRecord, OutcomeRecord
+from agentctl.record_kept import OutcomeRecord
+from agentctl.records import EventRecord
 from agentctl.values import digest
 
 LONGEST_KEY = 256

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.event_history import EventHistory
-from agentctl.core.history import JournalHistory, remember
+from agentctl.core.history import JournalHistory
 from agentctl.core.kept import Asking, asking_of
 from agentctl.core.lifecycle import Phase
 from agentctl.engines.changes import Accepted
@@ -31,16 +31,8 @@ from agentctl.engines.local.running.waiters import Waiters, stopped
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.record_moves import AnsweredRecord, CancelledRecord
-from agentctl.records import (
-    BugRecord,
-    DoneRecord,
-    EventRecord,
-    Record,
-    StoppingRecord,
-    StopRecord,
-    encode,
-)
+from agentctl.record_moves import AnsweredRecord, CancelledRecord, StoppingRecord, StopRecord
+from agentctl.records import BugRecord, DoneRecord, EventRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
@@ -113,7 +105,7 @@ class AgentRuntime:
     def _answered(self, request: str, do: str, answer: Struct, at_us: int) -> bytes:
         """The record of an answer, so that who asks again changes nothing."""
         record = AnsweredRecord(request, do, Raw(msgspec.json.encode(answer)), at=at_us)
-        remember(self.history.answered, record)
+        self.history.remember(record)
         return encode(record)
 
     @property
