@@ -16,7 +16,7 @@ from msgspec import Raw
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
-from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of
+from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of, request_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
 from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
@@ -293,11 +293,10 @@ class JournalHistory:
         self.schedules.forget(of)
 
     def _told(self, record: ToldRecord, body: bytes) -> None:
-        self.owed.pop(record.told, None)
         event = self.open.get(record.event) or self.kept.events.get(record.event)
         if event is not None:
             event.bodies.append(body)  # kept or reopened, it is known after a rewrite, too
-            self.told(event)
+        self.take_told(record)
 
     def told(self, event: EventHistory) -> None:
         """Take note that nobody waits any more for the answer of an event, open or over."""
@@ -306,6 +305,21 @@ class JournalHistory:
         if asking is not None:
             self.asked.pop(asking, None)
             self.kept.told(asking)
+
+    def told_record(self, asking: Asking, at_us: int) -> ToldRecord | None:
+        """What says that an asking call has its answer; None: nothing is remembered for it."""
+        number = self.event_for(asking)
+        if number is not None:
+            return ToldRecord(asking[0], number, at=at_us)
+        request = request_of(asking)
+        return ToldRecord(request, 0, at=at_us) if request in self.owed else None
+
+    def take_told(self, record: ToldRecord) -> None:
+        """Take note of that."""
+        self.owed.pop(record.told, None)
+        event = self.open.get(record.event) or self.kept.events.get(record.event)
+        if event is not None:
+            self.told(event)
 
     def event_for(self, asking: Asking) -> int | None:
         """The event that an asking call asked for, open or over, while it may hear the answer."""

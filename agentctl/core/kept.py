@@ -23,8 +23,16 @@ KEEP: Final = 100
 MOST_FAILED: Final = 1000
 """So many failed events are kept at most, however young."""
 
+_REMEMBERED: Final = frozenset(["ask", "trigger", "schedule"])
+"""What the asked agent remembers until it knows that the answer is there."""
+
 Asking: TypeAlias = tuple[str, str]
 """Who asked: the asking call's key, and the random part of its event."""
+
+
+def request_of(asking: Asking) -> str:
+    """The id under which a call asks another agent for something that is no event."""
+    return "-".join(asking)
 
 
 def asking_of(event: EventHistory) -> Asking | None:
@@ -39,9 +47,12 @@ def answers_had(agent: str, event: EventHistory) -> Iterator[tuple[str, Asking]]
     """What an event asked other agents and waits for no longer, each with the agent asked."""
     accepted = event.accepted
     for path, call in event.calls.items():
-        if call.fn == "ask" and call.to is not None and path in event.ended:
+        if call.fn not in _REMEMBERED or call.to is None or path not in event.ended:
+            continue
+        asked = call.to.partition("/")[0]
+        if call.fn == "ask" or asked != agent:  # one's own timings need no memory
             key = format_call_key(format_instance(agent, accepted.of), accepted.event, path)
-            yield call.to.partition("/")[0], (key, accepted.nonce)
+            yield asked, (key, accepted.nonce)
 
 
 class Kept:

@@ -43,12 +43,16 @@ class Schedules:
         for name in self._names.get(identity, ()):
             yield self.live[identity, name]
 
-    def fold(self, record: Any, *, carried_over: bool) -> None:
-        """Take a record of a schedule; a rewrite takes along what is gone, and no more of it."""
+    def fold(self, record: Any, *, carried_over: bool) -> ScheduleId:
+        """Take a record of a schedule, and say of which.
+
+        A rewrite takes along that one is gone, and not the one itself.
+        """
         if carried_over and isinstance(record, UnscheduleRecord):
             self.remember(record)
         else:
             FOLDS[type(record)](self, record)
+        return record.of, getattr(record, record.__struct_fields__[0])
 
     def set(self, record: ScheduleRecord) -> None:
         """Take a schedule, in the place of one of the same name."""

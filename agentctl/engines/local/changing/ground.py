@@ -14,6 +14,8 @@ from msgspec import Raw, UnsetType
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
+from agentctl.engines.changes import Accepted
+from agentctl.engines.local.running.accepting import Wanted
 from agentctl.names import Identity
 from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
 from agentctl.records import Record
@@ -93,6 +95,14 @@ class Ground(Protocol):
 
     def forget(self, identity: Identity) -> None:
         """An instance is gone."""
+        ...
+
+    def take(self, record: Record) -> None:
+        """A schedule is as this record says."""
+        ...
+
+    def accept(self, wanted: Wanted) -> Accepted:
+        """Accept an event; it is on record on return, and known under its request."""
         ...
 
 
