@@ -49,26 +49,6 @@ def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = N
     return to_us(moment - _EPOCH)
 
 
-def zone_named(name: str) -> tzinfo:
-    """Find a time zone.
-
-    Raises:
-        UsageError: this machine knows none of that name; with the nearest.
-    """
-    from zoneinfo import ZoneInfo, available_timezones
-
-    if name.upper() == "UTC":
-        return UTC
-    known = available_timezones()
-    if name in known:
-        return ZoneInfo(name)
-    import difflib
-
-    close = difflib.get_close_matches(name[:80], known, n=1)
-    hint = f"did you mean {close[0]}?" if close else "name it like Europe/Berlin"
-    raise UsageError(f"there is no time zone {name[:80]!r}", hint=hint)
-
-
 def _in_zone(wall: datetime, zone: tzinfo) -> datetime:
     """Read a wall time in a zone, unless its clocks show it twice or never."""
     first, second = (wall.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
