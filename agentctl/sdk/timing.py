@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeAlias, T
 
 from msgspec import structs
 
-from agentctl.core.timing import Missed, Overlap, Timing
+from agentctl.core.timing import Missed, Overlap, Timing, check
 from agentctl.errors import UsageError
 from agentctl.sdk.asking import ask
 from agentctl.sdk.capability import Duration
@@ -272,3 +272,4 @@ def _check(timing: Timing) -> None:
     for what, text in texts.items():
         if not isinstance(text, str | None):
             raise UsageError(f"the {what} is {text!r}, and no text")
+    check(timing)
