@@ -30,6 +30,7 @@ from agentctl import (
 )
 from agentctl.testing import Durable, FakeClock
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 STEPS_OF_REST = 8
@@ -185,9 +186,9 @@ class One(Agent):
 class Rounds:
     """A world with its clock and its list, and the agents of this module, and others, in it."""
 
-    def __init__(self, *others: type[Agent]) -> None:
+    def __init__(self, *others: type[Agent], start: datetime = START) -> None:
         self.agents = (Many, One, *others)
-        self.clock = FakeClock()
+        self.clock = FakeClock((start - EPOCH) // timedelta(microseconds=1))
         self.world = Durable(clock=self.clock)
         self.real = Real(self.clock)
 
