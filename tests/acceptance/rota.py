@@ -8,6 +8,7 @@ call's key.
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -251,6 +252,34 @@ def on_one_grid(deeds: list[Deed], period_us: int) -> bool:
     whole = [due for due in dues if due is not None]
     rising = all(one < two for one, two in pairwise(whole))
     return rising and len({due % period_us for due in whole}) <= 1
+
+
+def once_each(deeds: list[Deed]) -> list[Deed]:
+    """The deeds without those that a kill had cut off and that were made again."""
+    return list({deed.key: deed for deed in deeds}.values())
+
+
+def each_in_one_event(deeds: list[Deed]) -> bool:
+    """Whether no occurrence ran in two events."""
+    keys: dict[int | None, set[str]] = {}
+    for deed in deeds:
+        keys.setdefault(deed.due_us, set()).add(deed.key)
+    return all(len(one) == 1 for one in keys.values())
+
+
+def counts_fit(deeds: list[Deed], period_us: int) -> bool:
+    """Whether each run stands for just the due times since the one before: nothing else is gone."""
+    return all(
+        (two.due_us or 0) - (one.due_us or 0) == period_us * max(1, two.missed)
+        for one, two in pairwise(deeds)
+    )
+
+
+def said(lines: list[str], *counts: int) -> bool:
+    """Whether some audit line's text says one of these counts, as a number by itself."""
+    texts = [line.partition(": ")[2] for line in lines]
+    alone = [rf"(?<![\w.:-]){count}(?![\w:-]|\.\d)" for count in counts]
+    return any(re.search(one, text) for one in alone for text in texts)
 
 
 def open_events(project: Project, agent: str = "Poller") -> list[dict[str, Any]]:

@@ -34,6 +34,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 STEPS_OF_REST = 8
+BEYOND = 1e-7
+"""Seconds that the monotonic clock is moved on with each step, the wall clock not: sums of seconds
+are off by less, and a wait that ends with the step must not be over one step later.
+"""
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,7 @@ class Rounds:
         assert duration % step == timedelta(0), "the steps don't fit"
         for _ in range(duration // step):
             self.clock.advance(step)
+            self.clock.advance(BEYOND)
             await rest(host)
 
     def away(self, duration: timedelta) -> None:

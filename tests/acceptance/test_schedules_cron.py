@@ -287,7 +287,7 @@ def test_preview_from_now_on_and_as_json(rota: Project) -> None:
     ("words", "said"),
     [
         (("61 * * * *", "--tz", "UTC"), "61"),
-        (("0 9 * *", "--tz", "UTC"), "5"),
+        (("0 9 * *", "--tz", "UTC"), "0 9 * *"),
         (("0 9 * * *", "--tz", "Europe/Berln"), "Europe/Berlin"),
         (("0 9 * * *",), "--tz"),
         (("0 9 * * *", "--tz", "UTC", "-n", "0"), "-n"),

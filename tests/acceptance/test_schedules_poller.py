@@ -44,7 +44,7 @@ class Service(Api):
         self.polled: list[float] = []
 
     async def fetch(self, url: str) -> bool:
-        self.polled.append(self.clock.monotonic_s())
+        self.polled.append(self.clock.now_us() / 1_000_000)
         return len(self.polled) > self.down
 
 

@@ -102,7 +102,7 @@ def test_c13_a_machine_that_slept_under_a_round_gives_one_round() -> None:
     assert rounds.dues("m round")[2:] == [last, last + timedelta(seconds=10)]
 
 
-def test_rounds_end_at_once_where_the_clock_was_set_back() -> None:
+def test_rounds_go_on_where_the_clock_was_set_back() -> None:
     """R19: never longer than was asked for, also if the clock was set back."""
     rounds = Rounds()
 
