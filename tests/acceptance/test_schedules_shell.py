@@ -201,7 +201,9 @@ def test_status_and_agent_list_tell_the_next_due_time(rota: Project, beside: boo
 
 
 @BESIDE
-def test_set_again_replaces_and_the_same_again_keeps_the_grid(rota: Project, beside: bool) -> None:
+def test_c4_set_again_replaces_and_the_same_again_keeps_the_grid(
+    rota: Project, beside: bool
+) -> None:
     if beside:
         run_rota(rota)
     words = ("set", POLLER, "poll", URL, "--name", "tick")
@@ -215,6 +217,22 @@ def test_set_again_replaces_and_the_same_again_keeps_the_grid(rota: Project, bes
     assert due_us(rota, "Poller/my-poller", "tick") != due
     assert len(schedules(rota)) == 1
     assert len(audit_with(rota, "schedule set")) == 2
+
+
+@BESIDE
+def test_c4_of_two_payloads_under_one_name_only_the_second_fires(
+    rota: Project, beside: bool
+) -> None:
+    if beside:
+        run_rota(rota)
+    for word in ("first", "second"):
+        words = ("set", POLLER, "poll", word, "--name", "tick", "--every", "2s")
+        schedule(rota, *words).expect(0)
+    if not beside:
+        run_rota(rota)
+    until_polled(rota, 2, "my-poller")
+    assert {one.word for one in polls(rota)} == {"second"}
+    assert on_one_grid(polls(rota), 2_000_000)
 
 
 @BESIDE
@@ -272,13 +290,11 @@ def test_another_source_replaces_a_schedule_only_by_force(rota: Project, beside:
 
 
 @BESIDE
-@pytest.mark.parametrize("force", [False, True], ids=["plain", "force"])
-def test_the_shell_cancels_what_code_set(rota: Project, beside: bool, force: bool) -> None:
+def test_the_shell_cancels_what_code_set(rota: Project, beside: bool) -> None:
     if beside:
         run_rota(rota)
-    rota.agentctl("invoke", POLLER, "often", "500", "tick").expect(0)
-    words = ("cancel", POLLER, "tick", *(["--force"] if force else []))
-    schedule(rota, *words).expect(0)
+    rota.agentctl("invoke", POLLER, "often", "3600000", "tick").expect(0)
+    schedule(rota, "cancel", POLLER, "tick").expect(0)
     assert schedules(rota) == []
     assert rota.agentctl("invoke", POLLER, "end", "tick").expect(0).out == '"nothing"\n'
 
