@@ -17,6 +17,7 @@ from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
 from agentctl.engines.local.control import Control, ControlGone, is_served, reach
 from agentctl.engines.local.control.wire import Nothing, Rest, WaitRequest
 from agentctl.engines.port import Ended, Holder, InvokeRequest, Unanswered
+from agentctl.engines.schedules import Scheduled, SetRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import Interrupted
 from agentctl.names import Address
@@ -113,6 +114,20 @@ class Door:
             known = ground.history.answer_to(request.id)
             return operations.answer_again(known, Accepted) if known else ground.accept(wanted)
 
+    def schedule(self, cls: type[Agent], request: SetRequest) -> Scheduled:
+        """Set a schedule in a folder that nobody runs.
+
+        Raises:
+            NotFound, BadArguments, UsageError: it doesn't fit the handler, or makes no sense.
+            Conflict: another source has set one of that name.
+            Locked: a program runs the agent.
+        """
+        from agentctl.engines.local.asking.sending import set_schedule
+        from agentctl.sdk.agent import spec_of
+
+        with self._opened(request.agent) as ground:
+            return set_schedule(ground, spec_of(cls), request)
+
     def _opened(self, agent: str) -> cold.Opening:
         from agentctl.engines.local.changing import cold
         from agentctl.storage.files.folder import FilesStore
@@ -179,6 +194,10 @@ class Remote:
         """
         slow = partial(self._slow, request.key is not None)
         return self._control.call("invoke", request, Invoked, timeout_s, slow=slow)
+
+    def schedule(self, request: SetRequest) -> Scheduled:
+        """Set a schedule."""
+        return self._control.call("schedule", request, Scheduled, slow=partial(self._slow, True))
 
     def wait(self, event: Address, timeout_s: float | None) -> Ended:
         """Wait until an event comes to rest.

@@ -19,10 +19,12 @@ from agentctl.engines.changes import Change, Invoked
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.control import ControlServer
 from agentctl.engines.local.control.wire import Nothing, Rest, Told, WaitRequest
+from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest
 from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.looking.inside import look
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.port import InvokeRequest, Warned
+from agentctl.engines.schedules import SetRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import DiskTrouble, Interrupted, UsageError
 from agentctl.storage.port import Store
@@ -84,6 +86,9 @@ class Serving:
             "wait": (WaitRequest, partial(self._wait, agent)),
             "change": (Change, self._answering.carry_out),
             "ask": (AskRequest, self._answering.ask),
+            "send": (SendRequest, self._answering.send),
+            "outcome": (OutcomeRequest, self._answering.outcome),
+            "schedule": (SetRequest, self._answering.schedule),
             "told": (Told, partial(self._take_note, agent)),
             "look": (Nothing, partial(self._look, agent)),
         }

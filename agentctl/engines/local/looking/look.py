@@ -15,6 +15,7 @@ from agentctl.engines.changes import State
 from agentctl.engines.local.looking import showing
 from agentctl.engines.local.looking.counting import holder, inside, nothing_collected
 from agentctl.engines.local.starting import recovery
+from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import (
     AgentView,
     EventView,
@@ -99,6 +100,15 @@ class Looking:
         with nothing_collected():
             return list(_instances(self.whole(agent), as_of))
 
+    def schedules(self, agent: str) -> Sequence[ScheduleView]:
+        """Read an agent's schedules, sorted by instance and name.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of any can't be trusted.
+        """
+        live = self.whole(agent).schedules.live
+        return [showing.schedule(agent, live[at]) for at in sorted(live)]
+
     # -- the journal
 
     def whole(self, agent: str) -> JournalHistory:
@@ -138,17 +148,25 @@ def _instances(history: JournalHistory, as_of: showing.AsOf) -> Iterator[Instanc
         open_events.setdefault(of, []).append(seen)
         if seen.key is not None:
             keys.setdefault(of, {})[seen.key] = KeyView(seen.key, seen.event, seen.state)
-    for of in sorted({*history.states, *open_events, *keys}):
+    dues: dict[Identity, list[int]] = {}
+    for (of, _), one in history.schedules.live.items():
+        dues.setdefault(of, []).extend(() if one.paused else (one.due,))
+    for of in sorted({*history.states, *open_events, *keys, *dues}):
         here, record = open_events.get(of, []), history.states.get(of)
         state = None if record is None else bytes(record.state)
         yield InstanceView(
             Address(as_of.agent, of),
             0 if state is None else len(state),
             len(here),
-            min((one.next_us for one in here if one.next_us is not None), default=None),
+            min((*_moments(here), *dues.get(of, ())), default=None),
             state,
             [one for _, one in sorted(keys.get(of, {}).items())],
         )
+
+
+def _moments(events: Sequence[EventView]) -> Iterator[int]:
+    """When each event that waits for time goes on."""
+    return (one.next_us for one in events if one.next_us is not None)
 
 
 def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
