@@ -13,6 +13,13 @@ from typing import TypeAlias
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.core.lifecycle import Cancellation as Cancellation
+from agentctl.engines.schedules import (
+    FireRequest,
+    Paused,
+    PauseRequest,
+    Unscheduled,
+    UnscheduleRequest,
+)
 from agentctl.names import Identity
 
 
@@ -213,8 +220,19 @@ class Dropped(Struct, frozen=True):
     event: str
 
 
-Change: TypeAlias = CancelRequest | RetryRequest | DeleteRequest | RequeueRequest | DropRequest
-Answer: TypeAlias = Cancelled | Retried | Deleted | RequeuedAll | Dropped
+Change: TypeAlias = (
+    CancelRequest
+    | RetryRequest
+    | DeleteRequest
+    | RequeueRequest
+    | DropRequest
+    | UnscheduleRequest
+    | PauseRequest
+    | FireRequest
+)
+Answer: TypeAlias = (
+    Cancelled | Retried | Deleted | RequeuedAll | Dropped | Unscheduled | Paused | Accepted
+)
 
 ANSWERS: dict[type, type] = {
     CancelRequest: Cancelled,
@@ -222,4 +240,7 @@ ANSWERS: dict[type, type] = {
     DeleteRequest: Deleted,
     RequeueRequest: RequeuedAll,
     DropRequest: Dropped,
+    UnscheduleRequest: Unscheduled,
+    PauseRequest: Paused,
+    FireRequest: Accepted,
 }

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import structs
+
 from agentctl.engines.changes import State
 from agentctl.engines.port import Desk
 from agentctl.engines.views import MANY_RECORDS, CountView
+from agentctl.ops.instants import moment, sooner
 from agentctl.ops.view_documents import AgentStatus, EventCounts, StatusDocument
-from agentctl.ops.views import moment, seen_holder
+from agentctl.ops.views import seen_holder
 from agentctl.times import SECOND_US, to_rfc3339
 
 FAILS: Final = ("late", "stuck", "set-aside")
@@ -41,7 +44,12 @@ class Wrong:
 
 
 def status_of(
-    desk: Desk, agents: Sequence[str], fail_on: frozenset[str], start_of: Callable[[str], str]
+    desk: Desk,
+    agents: Sequence[str],
+    fail_on: frozenset[str],
+    start_of: Callable[[str], str],
+    *,
+    now_us: int,
 ) -> tuple[StatusDocument, Sequence[Wrong]]:
     """Tell how agents stand.
 
@@ -54,14 +62,40 @@ def status_of(
     Raises:
         FormatTooNew: a later version wrote a journal.
     """
-    counted = [desk.count(agent) for agent in agents]
+    stands = [_stand(desk, agent, now_us) for agent in agents]
+    counted = [one.count for one in stands]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
     said = _said(counted)
-    agents_stand = [_status(one, start_of(one.agent), said[one.agent]) for one in counted]
+    agents_stand = [_status(one, start_of(one.count.agent), said) for one in stands]
     return StatusDocument(not wrong, tuple(agents_stand)), wrong
 
 
-def _status(count: CountView, start: str, said: Sequence[str]) -> AgentStatus:
+@dataclass(frozen=True)
+class _Stand:
+    """An agent's count, its schedules included; and how many of them fire."""
+
+    count: CountView
+    schedules: int
+
+
+def _stand(desk: Desk, agent: str, now_us: int) -> _Stand:
+    count = desk.count(agent)
+    if count.damaged is not None:  # nothing is known of its schedules
+        return _Stand(count, 0)
+    firing = [one.begins_us for one in desk.schedules(agent) if not one.paused]
+    if not firing:
+        return _Stand(count, 0)
+    due_us = min(firing)
+    count = structs.replace(
+        count,
+        next_due_us=sooner(count.next_due_us, due_us),
+        late_us=max(count.late_us, now_us - due_us),
+    )
+    return _Stand(count, len(firing))
+
+
+def _status(stand: _Stand, start: str, said: Mapping[str, Sequence[str]]) -> AgentStatus:
+    count = stand.count
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -71,17 +105,21 @@ def _status(count: CountView, start: str, said: Sequence[str]) -> AgentStatus:
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        (*_warnings(count, start), *said),
+        (*_warnings(stand, start), *said[count.agent]),
     )
 
 
-def _warnings(count: CountView, start: str) -> Iterator[str]:
+def _warnings(stand: _Stand, start: str) -> Iterator[str]:
+    count = stand.count
     if count.damaged is not None:
         line, reason = count.damaged
         yield f"the journal is damaged at line {line}: {reason}"
     open_events = sum(count.counts.values())
-    if open_events and count.holder is None:
-        yield f"no program runs it, and {_events(open_events)} open: {start}"
+    if (open_events or stand.schedules) and count.holder is None:
+        waits = [f"{_events(open_events)} open"] if open_events else []
+        if stand.schedules:
+            waits.append(_set(stand.schedules))
+        yield f"no program runs it, and {' and '.join(waits)}: {start}"
     if count.cancelling:
         shown = ", ".join(map(str, count.cancelling[:_SAID]))
         more = f" and {len(count.cancelling) - _SAID} more" if count.cancelling[_SAID:] else ""
@@ -120,6 +158,10 @@ def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[Wrong]:
     late_s = count.late_us / SECOND_US
     if late_s > LATE_FROM_S and "late" in fail_on:
         yield Wrong(agent, "late", f"an event is {late_s:.0f} s late")
+
+
+def _set(schedules: int) -> str:
+    return "1 schedule is set" if schedules == 1 else f"{schedules} schedules are set"
 
 
 def _events(number: int) -> str:

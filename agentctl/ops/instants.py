@@ -1,4 +1,4 @@
-"""Moments as people write them on the command line.
+"""Moments as people write them on the command line, and as documents have them.
 
 Invariant: a moment without a zone is refused, never guessed.
 """
@@ -9,10 +9,20 @@ from datetime import UTC, datetime, timezone, tzinfo
 from typing import Final
 
 from agentctl.errors import UsageError
-from agentctl.times import Clock, SystemClock, parse_duration, to_us
+from agentctl.times import Clock, SystemClock, parse_duration, to_rfc3339, to_us
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HINT: Final = "write 2026-03-15T10:30:00Z, @1773570600, now, -5m (five minutes ago) or +5m"
+
+
+def moment(instant_us: int | None) -> str | None:
+    """Write an instant as documents have it; 0 is none."""
+    return to_rfc3339(instant_us) if instant_us else None
+
+
+def sooner(one_us: int | None, other_us: int | None) -> int | None:
+    """The sooner of two instants; None is never."""
+    return min((each for each in (one_us, other_us) if each is not None), default=None)
 
 
 def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = None) -> int:
@@ -47,26 +57,6 @@ def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = N
     if moment.tzinfo is None:
         raise UsageError(f"{text!r} has no zone", hint=f"write which is meant: {_readings(moment)}")
     return to_us(moment - _EPOCH)
-
-
-def zone_named(name: str) -> tzinfo:
-    """Find a time zone.
-
-    Raises:
-        UsageError: this machine knows none of that name; with the nearest.
-    """
-    from zoneinfo import ZoneInfo, available_timezones
-
-    if name.upper() == "UTC":
-        return UTC
-    known = available_timezones()
-    if name in known:
-        return ZoneInfo(name)
-    import difflib
-
-    close = difflib.get_close_matches(name[:80], known, n=1)
-    hint = f"did you mean {close[0]}?" if close else "name it like Europe/Berlin"
-    raise UsageError(f"there is no time zone {name[:80]!r}", hint=hint)
 
 
 def _in_zone(wall: datetime, zone: tzinfo) -> datetime:

@@ -137,6 +137,8 @@ LOOKS = [
     ("agent", "show", "Bot/eu"),
     ("status",),
     ("inspect", "lock"),
+    ("schedule", "list"),
+    ("inspect", "schedules"),
 ]
 
 

@@ -21,7 +21,7 @@ class FakeDesk:
 
 
 def warnings_of(desk: Any, *agents: str) -> dict[str, list[str]]:
-    document, _ = status_of(desk, agents, frozenset(), lambda _: "")
+    document, _ = status_of(desk, agents, frozenset(), lambda _: "", now_us=AT)
     return {
         one.agent: [text.removesuffix(" (2026-03-15T10:30:00.000000Z)") for text in one.warnings]
         for one in document.agents
