@@ -138,7 +138,6 @@ LOOKS = [
     ("status",),
     ("inspect", "lock"),
     ("schedule", "list"),
-    ("inspect", "schedules"),
 ]
 
 

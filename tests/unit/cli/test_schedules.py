@@ -113,13 +113,18 @@ def test_nothing_to_come_is_said_on_the_side(command: Any, desk: Any) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "", "nothing is scheduled\n")
 
 
-@pytest.mark.parametrize("width", [80, 40])
+@pytest.mark.parametrize("width", [80, 40, 20])
 def test_a_terminal_of_any_width_shows_when_it_is_due(
     command: Any, some: Any, terminal: Callable[..., Any], width: int
 ) -> None:
     stream = terminal(width)
-    for words in (("list",), ("show", "Bot", "nine")):
-        assert command("schedule", *words, "--color", "never").code == 0
+    for words in (
+        ("schedule", "list"),
+        ("schedule", "show", "Bot", "nine"),
+        ("agent", "show", "Bot"),
+    ):
+        assert command(*words, "--color", "never").code == 0
+    assert command("inspect", "schedules", "--color", "never").code == 0
     shown = stream.getvalue()
     assert max(map(len, shown.splitlines())) <= width
     assert "every 1h" in shown

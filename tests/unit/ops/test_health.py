@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import CountView, Inside
 from agentctl.ops.health import status_of
 
@@ -15,6 +16,9 @@ class FakeDesk:
 
     def __init__(self, *warnings: str) -> None:
         self.inside = Inside(AT, [], {}, [], [(AT, text) for text in warnings])  # type: ignore[arg-type]
+
+    def schedules(self, agent: str) -> list[ScheduleView]:
+        return []
 
     def count(self, agent: str) -> CountView:
         return CountView(agent, None, {}, 0, None, 0, 0, inside=self.inside)
