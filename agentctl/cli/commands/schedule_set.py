@@ -9,8 +9,9 @@ import typer
 from msgspec import structs
 
 from agentctl.cli.commands.invoking import ArgsOption, LockWaitOption
-from agentctl.cli.commands.scheduling import (
+from agentctl.cli.commands.schedule_options import (
     CronOption,
+    EventKeyOption,
     EveryOption,
     FirstOption,
     ForceOption,
@@ -19,12 +20,12 @@ from agentctl.cli.commands.scheduling import (
     LateOption,
     MissedOption,
     NameOption,
+    OnceAtOption,
+    OnceInOption,
     OverlapOption,
-    Policies,
-    When,
-    timing_of,
-    zone_or_projects,
+    ZoneOption,
 )
+from agentctl.cli.commands.scheduling import Policies, When, timing_of, zone_or_projects
 from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output
@@ -79,28 +80,17 @@ def parse(
     ] = None,
     name: NameOption,
     args: ArgsOption = None,
-    at: Annotated[
-        str | None,
-        typer.Option("--at", "--schedule-at", metavar="TIME", help="once, then"),
-    ] = None,
-    after: Annotated[
-        str | None, typer.Option("--in", metavar="DURATION", help="once, after so long")
-    ] = None,
+    at: OnceAtOption = None,
+    after: OnceInOption = None,
     every: EveryOption = None,
     first: FirstOption = None,
     cron: CronOption = None,
-    tz: Annotated[
-        str | None,
-        typer.Option("--tz", metavar="ZONE", help="of --cron, and of a TIME without an offset"),
-    ] = None,
+    tz: ZoneOption = None,
     missed: MissedOption = "coalesce",
     overlap: OverlapOption = "skip",
     jitter: JitterOption = None,
     max_late: LateOption = None,
-    key: Annotated[
-        str | None,
-        typer.Option("-i", "--idempotency-key", metavar="KEY", help="of the event that fires once"),
-    ] = None,
+    key: EventKeyOption = None,
     force: ForceOption = False,
     lock_wait: LockWaitOption = "5s",
 ) -> Request:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentctl.cli.commands.asking import SecretsOption
-from agentctl.cli.commands.scheduling import InstanceArgument, NameArgument
+from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentctl.cli.commands.scheduling import InstanceArgument, NameArgument
+from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place, open_desk
 from agentctl.names import Address

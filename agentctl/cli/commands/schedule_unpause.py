@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentctl.cli.commands.pausing import Request, carry_out
-from agentctl.cli.commands.scheduling import InstanceArgument, NameArgument
+from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
 from agentctl.cli.output import Output
 from agentctl.ops.schedules import instance_of
 

@@ -1,4 +1,4 @@
-"""The options of `agentctl schedule`, and the timing that they ask for.
+"""The timing that the options of `agentctl schedule set` ask for.
 
 Invariant: what is ambiguous is refused, and names the flag: a bare number, a moment without a zone.
 """
@@ -6,9 +6,7 @@ Invariant: what is ambiguous is refused, and names the flag: a bare number, a mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeAlias, TypeVar
-
-import typer
+from typing import Final, TypeVar
 
 from agentctl.cli.commands.invoking import instant, later
 from agentctl.cli.inputs import duration
@@ -20,48 +18,6 @@ from agentctl.nearest import nearest_hint
 from agentctl.times import Clock, to_us
 
 _Word = TypeVar("_Word")
-
-InstanceArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="AGENT", help='Bot, or Poller("my-poller")')
-]
-NameArgument: TypeAlias = Annotated[str, typer.Argument(metavar="NAME", help="the schedule's name")]
-NameOption: TypeAlias = Annotated[
-    str,
-    typer.Option("--name", metavar="NAME", help="of the schedule; one of this name is replaced"),
-]
-EveryOption: TypeAlias = Annotated[
-    str | None, typer.Option("--every", metavar="DURATION", help="again and again, after so long")
-]
-FirstOption: TypeAlias = Annotated[
-    str | None, typer.Option("--first", metavar="TIME", help="of --every: the first time")
-]
-CronOption: TypeAlias = Annotated[
-    str | None, typer.Option("--cron", metavar="EXPR", help="by five fields: '0 9 * * 1-5'")
-]
-MissedOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--missed",
-        metavar="coalesce|skip|all",
-        help="due times at which nothing ran: one run for all, none, or each (coalesce)",
-    ),
-]
-OverlapOption: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--overlap", metavar="skip|queue|allow", help="due while the last one still runs (skip)"
-    ),
-]
-JitterOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--jitter", metavar="DURATION", help="begin later by up to so much, at random"),
-]
-LateOption: TypeAlias = Annotated[
-    str | None, typer.Option("--max-late", metavar="DURATION", help="later than this it is missed")
-]
-ForceOption: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="also in the place of one that code or kavach.toml has set")
-]
 
 _MISSED: Final[dict[str, Missed]] = {"coalesce": "coalesce", "skip": "skip", "all": "all"}
 _OVERLAP: Final[dict[str, Overlap]] = {"skip": "skip", "queue": "queue", "allow": "allow"}

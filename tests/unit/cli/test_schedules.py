@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentctl.core.lifecycle import Cancellation
-from agentctl.engines.changes import Accepted, Invoked, State
+from agentctl.engines.changes import Accepted, Cancelled, Invoked, State
 from agentctl.engines.schedules import (
     FireRequest,
     Paused,
@@ -262,8 +262,6 @@ def test_a_trigger_prints_the_new_events_address(command: Any, some: Any) -> Non
 
 
 def test_who_cancels_a_schedule_as_an_invocation_is_told_how(command: Any, some: Any) -> None:
-    from agentctl.engines.changes import Cancelled
-
     some.answer = Cancelled(Cancellation.UNKNOWN, key="hourly")
     ran = command("invocation", "cancel", "Bot", "hourly")
     assert ran.code == 3
@@ -297,7 +295,7 @@ def test_secrets_are_hidden_unless_they_are_asked_for(command: Any, some: Any) -
         assert "hunter2" in command(*words, "--show-secrets").out
 
 
-def test_a_schedule_that_was_set_is_told(command: Any, desk: Any, code: None) -> None:
+def test_a_schedule_that_was_set_is_told(command: Any, desk: Any, code: None, engine: Any) -> None:
     desk.answered = Scheduled("Bot", "daily", FAR)
     words = ("schedule", "set", "Bot", "request", "7", "--name", "daily", "--every", "1d")
     ran = command(*words)
@@ -326,7 +324,7 @@ def test_a_schedule_that_was_set_is_told(command: Any, desk: Any, code: None) ->
     ],
 )
 def test_what_is_unusual_is_said_on_the_side_beside_a_program_too(
-    command: Any, desk: Any, answer: Scheduled, said: str
+    command: Any, desk: Any, engine: Any, answer: Scheduled, said: str
 ) -> None:
     desk.holder_here = FakeHolder(Invoked("Bot#1"), scheduled=answer)
     at = ("--at", "2025-11-30T10:53:20Z")

@@ -17,7 +17,7 @@ HOUR_US = 3600 * SECOND_US
 
 @pytest.fixture
 def ask(
-    command: Any, desk: Any, code: None, monkeypatch: pytest.MonkeyPatch
+    command: Any, desk: Any, code: None, engine: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Timing]:
     """Set a schedule, at a time that stands still; answer what was asked for."""
     monkeypatch.setattr("agentctl.times.SystemClock.now_us", lambda _: NOW)
@@ -87,7 +87,7 @@ def test_a_cron_expression_is_in_the_projects_zone_unless_another_is_named(
     assert "T09:00:00+09:00" in ran.out
 
 
-def test_a_made_key_is_said(command: Any, desk: Any, code: None) -> None:
+def test_a_made_key_is_said(command: Any, desk: Any, code: None, engine: Any) -> None:
     ran = command("schedule", "set", "Bot", "request", "7", "--name", "x", "--in", "1h", "-i", "-")
     key = desk.sets[0].timing.key
     assert len(key) == 32
@@ -126,7 +126,7 @@ def test_a_made_key_is_said(command: Any, desk: Any, code: None) -> None:
     ids=str,
 )
 def test_what_is_not_clear_is_refused_and_nothing_is_set(
-    command: Any, desk: Any, code: None, options: tuple[str, ...], said: str
+    command: Any, desk: Any, options: tuple[str, ...], said: str
 ) -> None:
     ran = command("schedule", "set", "Bot", "request", "7", "--name", "x", *options)
     assert (ran.code, ran.out, desk.sets) == (2, "", [])
@@ -136,7 +136,7 @@ def test_what_is_not_clear_is_refused_and_nothing_is_set(
 
 @pytest.mark.parametrize("name", ["", " x", "a/b", "x" * 129], ids=["empty", "blank", "/", "long"])
 def test_a_name_that_can_not_be_one_is_refused(
-    command: Any, desk: Any, code: None, name: str
+    command: Any, desk: Any, code: None, engine: Any, name: str
 ) -> None:
     ran = command("schedule", "set", "Bot", "request", "7", "--name", name, "--every", "1h")
     assert (ran.code, desk.sets) == (2, [])
