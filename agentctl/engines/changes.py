@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from agentctl.core.lifecycle import Cancellation as Cancellation
+from agentctl.core.lifecycle import Cancellation
 from agentctl.engines.schedules import (
     FireRequest,
     Paused,
@@ -156,6 +156,7 @@ class Deleted(Struct, frozen=True):
         cancelled: its events that are cancelled by that.
         keys: how many idempotency keys were remembered.
         cleaning_up: those of the cancelled that end only once they have cleaned up.
+        schedules: the names of those that it had.
     """
 
     instance: str
@@ -163,6 +164,7 @@ class Deleted(Struct, frozen=True):
     cancelled: tuple[str, ...]
     keys: int
     cleaning_up: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
 
 
 class RequeueRequest(Struct, frozen=True, tag_field="do", tag="requeue"):

@@ -60,7 +60,12 @@ def attempt() -> int | None:
     return ctx.attempt if ctx else None
 
 
-def _handler_loop(what: str) -> HandlerLoop:
+def handler_loop(what: str) -> HandlerLoop:
+    """The loop of the handler whose code runs.
+
+    Raises:
+        AgentctlError: none does; `what` works only in one.
+    """
     loop = running_loop()
     if loop is None:
         raise AgentctlError(f"{what} works in a handler", hint="use Python's own out here")
@@ -78,7 +83,7 @@ def now() -> datetime:
     ctx = CALL.get()
     if ctx is not None:
         return to_datetime(ctx.clock.now_us())
-    return to_datetime(_handler_loop("now()").now_us)
+    return to_datetime(handler_loop("now()").now_us)
 
 
 def today(tz: Zone, /) -> date:
@@ -91,7 +96,7 @@ def _zone(tz: Zone) -> tzinfo:
 
 
 def _stream(what: str) -> _random.Random:
-    loop = _handler_loop(what)
+    loop = handler_loop(what)
     return loop.branch().random(loop.execution.nonce)
 
 
