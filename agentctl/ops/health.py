@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from msgspec import structs
-
 from agentctl.engines.changes import State
 from agentctl.engines.port import Desk
 from agentctl.engines.views import MANY_RECORDS, CountView
-from agentctl.ops.instants import moment, sooner
+from agentctl.ops.instants import moment
 from agentctl.ops.view_documents import AgentStatus, EventCounts, StatusDocument
 from agentctl.ops.views import seen_holder
 from agentctl.times import SECOND_US, to_rfc3339
@@ -44,12 +42,7 @@ class Wrong:
 
 
 def status_of(
-    desk: Desk,
-    agents: Sequence[str],
-    fail_on: frozenset[str],
-    start_of: Callable[[str], str],
-    *,
-    now_us: int,
+    desk: Desk, agents: Sequence[str], fail_on: frozenset[str], start_of: Callable[[str], str]
 ) -> tuple[StatusDocument, Sequence[Wrong]]:
     """Tell how agents stand.
 
@@ -62,40 +55,14 @@ def status_of(
     Raises:
         FormatTooNew: a later version wrote a journal.
     """
-    stands = [_stand(desk, agent, now_us) for agent in agents]
-    counted = [one.count for one in stands]
+    counted = [desk.count(agent) for agent in agents]
     wrong = [line for one in counted for line in _wrong(one, fail_on)]
     said = _said(counted)
-    agents_stand = [_status(one, start_of(one.count.agent), said) for one in stands]
+    agents_stand = [_status(one, start_of(one.agent), said[one.agent]) for one in counted]
     return StatusDocument(not wrong, tuple(agents_stand)), wrong
 
 
-@dataclass(frozen=True)
-class _Stand:
-    """An agent's count, its schedules included; and how many of them fire."""
-
-    count: CountView
-    schedules: int
-
-
-def _stand(desk: Desk, agent: str, now_us: int) -> _Stand:
-    count = desk.count(agent)
-    if count.damaged is not None:  # nothing is known of its schedules
-        return _Stand(count, 0)
-    firing = [one.begins_us for one in desk.schedules(agent) if not one.paused]
-    if not firing:
-        return _Stand(count, 0)
-    due_us = min(firing)
-    count = structs.replace(
-        count,
-        next_due_us=sooner(count.next_due_us, due_us),
-        late_us=max(count.late_us, now_us - due_us),
-    )
-    return _Stand(count, len(firing))
-
-
-def _status(stand: _Stand, start: str, said: Mapping[str, Sequence[str]]) -> AgentStatus:
-    count = stand.count
+def _status(count: CountView, start: str, said: Sequence[str]) -> AgentStatus:
     counts = {str(state): number for state, number in count.counts.items()}
     return AgentStatus(
         count.agent,
@@ -105,20 +72,19 @@ def _status(stand: _Stand, start: str, said: Mapping[str, Sequence[str]]) -> Age
         moment(count.next_due_us),
         count.journal_bytes,
         count.late_us / SECOND_US,
-        (*_warnings(stand, start), *said[count.agent]),
+        (*_warnings(count, start), *said),
     )
 
 
-def _warnings(stand: _Stand, start: str) -> Iterator[str]:
-    count = stand.count
+def _warnings(count: CountView, start: str) -> Iterator[str]:
     if count.damaged is not None:
         line, reason = count.damaged
         yield f"the journal is damaged at line {line}: {reason}"
     open_events = sum(count.counts.values())
-    if (open_events or stand.schedules) and count.holder is None:
+    if (open_events or count.schedules) and count.holder is None:
         waits = [f"{_events(open_events)} open"] if open_events else []
-        if stand.schedules:
-            waits.append(_set(stand.schedules))
+        if count.schedules:
+            waits.append(_schedules(count.schedules))
         yield f"no program runs it, and {' and '.join(waits)}: {start}"
     if count.cancelling:
         shown = ", ".join(map(str, count.cancelling[:_SAID]))
@@ -160,8 +126,8 @@ def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[Wrong]:
         yield Wrong(agent, "late", f"an event is {late_s:.0f} s late")
 
 
-def _set(schedules: int) -> str:
-    return "1 schedule is set" if schedules == 1 else f"{schedules} schedules are set"
+def _schedules(number: int) -> str:
+    return "1 schedule is set" if number == 1 else f"{number} schedules are set"
 
 
 def _events(number: int) -> str:

@@ -20,11 +20,6 @@ def moment(instant_us: int | None) -> str | None:
     return to_rfc3339(instant_us) if instant_us else None
 
 
-def sooner(one_us: int | None, other_us: int | None) -> int | None:
-    """The sooner of two instants; None is never."""
-    return min((each for each in (one_us, other_us) if each is not None), default=None)
-
-
 def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = None) -> int:
     """Read a moment: RFC 3339 with an offset, `@` and seconds, `now`, `-5m`, `+5m`.
 

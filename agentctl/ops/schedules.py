@@ -5,7 +5,7 @@ Invariant: takes no lock, changes nothing, hides secrets. Never computes a due t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Raw
 
@@ -17,7 +17,7 @@ from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
 from agentctl.ops.hidden import hide
-from agentctl.ops.instants import moment, sooner
+from agentctl.ops.instants import moment
 from agentctl.ops.schedule_documents import (
     KeptSchedule,
     ScheduleListDocument,
@@ -117,15 +117,6 @@ def instance_of(text: str) -> Address:
             f"cancel it with: agentctl invocation cancel {address}",
         )
     return address
-
-
-def next_due_us(schedules: Sequence[ScheduleView]) -> Mapping[Address, int | None]:
-    """When the schedules of each instance fire next; None where all are paused."""
-    found: dict[Address, int | None] = {}
-    for one in schedules:
-        due_us = None if one.paused else one.begins_us
-        found[one.instance] = sooner(found.get(one.instance), due_us)
-    return found
 
 
 def in_full(view: ScheduleView, *, show_secrets: bool = False) -> KeptSchedule:

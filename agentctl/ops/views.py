@@ -12,12 +12,12 @@ from msgspec import Raw, structs
 
 from agentctl.engines.changes import OVER, State
 from agentctl.engines.port import Desk
-from agentctl.engines.views import AgentView, CallView, EventView, HolderView, InstanceView
+from agentctl.engines.views import AgentView, CallView, EventView, HolderView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.ops.hidden import hide
-from agentctl.ops.instants import moment, sooner
-from agentctl.ops.schedules import kept_of, next_due_us
+from agentctl.ops.instants import moment
+from agentctl.ops.schedules import kept_of
 from agentctl.ops.view_documents import (
     AgentsDocument,
     InstanceDocument,
@@ -141,22 +141,13 @@ def instances_of(desk: Desk, chosen: Sequence[tuple[str, Address]]) -> AgentsDoc
                     SeenInstance(
                         str(one.instance), one.state_bytes, one.open, moment(one.next_due_us)
                     )
-                    for one in _instances(desk, name)
+                    for one in desk.instances(name)
                     if not address.identity or one.instance.identity == address.identity
                 ),
             )
             for name, address in chosen
         )
     )
-
-
-def _instances(desk: Desk, agent: str) -> Sequence[InstanceView]:
-    """The instances of which something is kept; a schedule is enough."""
-    kept = {one.instance: one for one in desk.instances(agent)}
-    for instance, due_us in next_due_us(desk.schedules(agent)).items():
-        one = kept.get(instance) or InstanceView(instance, 0, 0)
-        kept[instance] = structs.replace(one, next_due_us=sooner(one.next_due_us, due_us))
-    return sorted(kept.values(), key=lambda one: one.instance)
 
 
 def find_instance(
@@ -168,7 +159,7 @@ def find_instance(
         NotFound: nothing is kept of it.
         JournalDamaged, FormatTooNew: what the journal says can't be trusted.
     """
-    found = [one for one in _instances(desk, address.agent) if one.instance == address]
+    found = [one for one in desk.instances(address.agent) if one.instance == address]
     if not found:
         raise _no_instance(desk, address)
     one = found[0]

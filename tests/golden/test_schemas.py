@@ -28,7 +28,7 @@ FIELDS = {
     "agentctl.drop/1": "event reason",
     "agentctl.cancel/1": "answer event key status",
     "agentctl.retry/1": "event was again",
-    "agentctl.delete/1": "instance state_bytes cancelled keys dry_run cleaning_up",
+    "agentctl.delete/1": "instance state_bytes cancelled keys dry_run cleaning_up schedules",
     "agentctl.wait/1": "event key status",
     "agentctl.new/1": "folder package agent files next",
     "agentctl.add/1": "folder agent files appended next dry_run",

@@ -33,8 +33,9 @@ class Request:
 def parse(*, agent: InstanceArgument, name: NameArgument) -> Request:
     """Cancel one schedule; the answer is a word of its own.
 
-    cancelled and already cancelled: exit 0. running and finished, of one that fires once: 4, it is
-    too late. unknown: 3. Events that it has made already stay: agentctl invocation cancel.
+    cancelled and already cancelled: exit 0. unknown: 3. What kavach.toml sets would be set again by
+    the next start: take it out there, or pause it. Events that it has made already stay: agentctl
+    invocation cancel.
     """
     return Request(instance_of(agent), name)
 

@@ -68,9 +68,7 @@ def execute(request: Request, output: Output) -> int:
     place = find_place(output)
     desk = places.open_desk(place)
     agents = [name for name, _ in places.choose_agents(place, desk, request.agent)]
-    document, wrong = status_of(
-        desk, agents, request.fail_on, place.start_of, now_us=SystemClock().now_us()
-    )
+    document, wrong = status_of(desk, agents, request.fail_on, place.start_of)
     if output.options.json:
         output.document(documents.encode(document))
     else:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from agentctl.engines.local.asking.inviting import HostInvoker
-from agentctl.engines.local.asking.timings import LocalTimings
-
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

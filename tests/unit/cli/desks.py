@@ -21,7 +21,6 @@ from agentctl.engines.port import Ended, Holder, InvokeRequest
 from agentctl.engines.schedules import Scheduled, ScheduleView, SetRequest
 from agentctl.engines.views import (
     AgentView,
-    CountView,
     EventView,
     HolderView,
     Inside,
@@ -155,9 +154,6 @@ class FakeDesk:
 
     def instances(self, agent: str) -> Sequence[InstanceView]:
         return [InstanceView(one, len(state), 0) for one, state in sorted(self.kept.items())]
-
-    def count(self, agent: str) -> CountView:
-        return CountView(agent, self.holder(agent), {}, 0, None, 0, 0)
 
     def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
         self.left.append(request)

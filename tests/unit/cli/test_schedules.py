@@ -23,7 +23,7 @@ from agentctl.engines.views import EventView
 from agentctl.names import Address
 
 from .desks import FakeHolder
-from .journals import AT, FAR, STAMP
+from .journals import AT, FAR, HEADER, STAMP, write
 
 HOUR_US = 3_600_000_000
 FAR_STAMP = "2057-08-08T12:40:00.000000Z"
@@ -268,14 +268,17 @@ def test_who_cancels_a_schedule_as_an_invocation_is_told_how(command: Any, some:
     assert "agentctl schedule cancel Bot hourly" in ran.err
 
 
-def test_instances_and_agents_tell_when_a_schedule_is_due(command: Any, some: Any) -> None:
-    some.scheduled = [view(instance=Address("Bot", ("eu",))), view("x", paused=True)]
+def test_instances_and_agents_tell_when_a_schedule_is_due(command: Any) -> None:
+    hourly = b'{"schedule":"hourly","of":["eu"],"handler":"request","due":%d,"period":3600000000}'
+    still = b'{"schedule":"still","handler":"request","due":1,"period":1000,"paused":true}'
+    write(command.folder, [HEADER, hourly % FAR, still])
     listed = [line.split("\t") for line in command("agent", "list").out.splitlines()]
     assert listed == [["Bot", "0", "0", "-"], ["Bot/eu", "0", "0", FAR_STAMP]]
     status = command("status", "--json").json["agents"][0]
     assert status["next_due"] == FAR_STAMP
     assert status["warnings"] == ["no program runs it, and 1 schedule is set: agentctl run Bot"]
-    some.scheduled = [view(begins_us=AT)]
+    assert command("status", "--check", "-q").code == 0
+    write(command.folder, [HEADER, hourly % AT])
     assert command("status", "--check", "-q").code == 1, "nobody runs what is due"
 
 

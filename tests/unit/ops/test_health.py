@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import CountView, Inside
 from agentctl.ops.health import status_of
 
@@ -17,15 +16,12 @@ class FakeDesk:
     def __init__(self, *warnings: str) -> None:
         self.inside = Inside(AT, [], {}, [], [(AT, text) for text in warnings])  # type: ignore[arg-type]
 
-    def schedules(self, agent: str) -> list[ScheduleView]:
-        return []
-
     def count(self, agent: str) -> CountView:
         return CountView(agent, None, {}, 0, None, 0, 0, inside=self.inside)
 
 
 def warnings_of(desk: Any, *agents: str) -> dict[str, list[str]]:
-    document, _ = status_of(desk, agents, frozenset(), lambda _: "", now_us=AT)
+    document, _ = status_of(desk, agents, frozenset(), lambda _: "")
     return {
         one.agent: [text.removesuffix(" (2026-03-15T10:30:00.000000Z)") for text in one.warnings]
         for one in document.agents

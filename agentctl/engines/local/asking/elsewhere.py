@@ -7,30 +7,26 @@ journals, and what blocks runs in a thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Generic
-from agentctl.core.timing import Sent
-from agentctl.engines.changes import ANSWERS, Answer, Change
-from agentctl.engines.local.asking.outcomes import gone, number_for
-from agentctl.engines.local.asking.sending import send
-from agentctl.engines.local.changing import operations
-from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest, request_of
-from agentctl.engines.local.events.outcomes import of_outcome
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Generic, TypeVar
 
 from agentctl.core.event_history import EndRecord
 from agentctl.core.kept import Asking
+from agentctl.core.timing import Sent
+from agentctl.engines.changes import ANSWERS, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import wanted_by
-from agentctl.engines.local.changing import cold
+from agentctl.engines.local.asking.outcomes import gone, number_for
+from agentctl.engines.local.asking.sending import send
+from agentctl.engines.local.changing import cold, operations
 from agentctl.engines.local.control import AsyncControl, ControlGone
 from agentctl.engines.local.control.wire import Told
-from agentctl.engines.local.events.outcomes import of_record
+from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest
+from agentctl.engines.local.events.outcomes import of_outcome, of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.states import members_of
@@ -117,9 +113,7 @@ class Elsewhere:
         """
         at_journal = partial(self._outcome_in_journal, request)
         who = f"the outcome of {request.agent}.{request.handler}"
-        return await self._run(
-            _Errand(request.agent, "outcome", request, Asked, who, at_journal)
-        )
+        return await self._run(_Errand(request.agent, "outcome", request, Asked, who, at_journal))
 
     async def carry_out(self, change: Change) -> Answer:
         """Have a change carried out."""
