@@ -81,7 +81,9 @@ class Durable:
         async def program() -> Any:
             async with self.host(binding) as host:
                 names = spec_of(agent).identity_of(identity)
-                return await host.engine.invoke(Target(agent.__name__, names, handler), args, {})
+                return await host.engine.invoker.invoke(
+                    Target(agent.__name__, names, handler), args, {}
+                )
 
         return asyncio.run(program())
 

@@ -32,7 +32,6 @@ from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.states import members_of
 from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Interrupted, Locked, NotFound
 from agentctl.names import Address
-from agentctl.record_moves import ToldRecord
 from agentctl.sdk.agent import spec_of
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.places import agent_folder
@@ -97,7 +96,7 @@ class Elsewhere:
             NotFound, BadArguments, Conflict: it can't.
         """
 
-        def at_journal() -> tuple[Sent, object]:
+        def at_journal() -> tuple[Sent | None, object]:
             with self._opened(request.agent) as ground:
                 return send(ground, spec_of(cls), request), None
 
@@ -118,7 +117,7 @@ class Elsewhere:
     async def carry_out(self, change: Change) -> Answer:
         """Have a change carried out."""
 
-        def at_journal() -> tuple[Answer, object]:
+        def at_journal() -> tuple[Answer | None, object]:
             with self._opened(change.agent) as ground:
                 return operations.carry_out(ground, change), None
 
@@ -135,7 +134,8 @@ class Elsewhere:
             while True:
                 answer = await self._of_its_program(errand)
                 if answer is None and (seen is None or self._look(errand.agent) != seen):
-                    answer, seen = await self._of_its_folder(errand)
+                    found = await self._of_its_folder(errand)
+                    answer, seen = found
                 if answer is not None:
                     return answer
                 await asyncio.sleep(pause_s)
@@ -274,13 +274,9 @@ class Elsewhere:
     def _tell_journal(self, agent: str, askings: Sequence[Asking]) -> bool:
         try:
             with self._opened(agent) as ground:
-                known = [(one, ground.history.told_of(one)) for one in askings]
                 now_us = ground.now_us()
-                records = [
-                    ToldRecord(asking[0], number, at=now_us)
-                    for asking, number in known
-                    if number is not None
-                ]
+                told = (ground.history.told_record(one, now_us) for one in askings)
+                records = [record for record in told if record is not None]
                 if records:
                     ground.commit(records)
                     # Crash here: the agent's next start may forget the answers.
