@@ -167,8 +167,12 @@ class Life:
 
     # -- what a living program does
 
-    async def start(self, *bindings: Any) -> Host:
-        """Enter a host on this life's disk and clock; leaving it is up to `stop`."""
+    async def start(self, *bindings: Any, filed: Sequence[Any] | None = None) -> Host:
+        """Enter a host on this life's disk and clock; leaving it is up to `stop`.
+
+        Args:
+            filed: the schedules that `kavach.toml` sets, if it is asked.
+        """
 
         def options(base: Any) -> Any:
             from dataclasses import replace
@@ -177,6 +181,7 @@ class Life:
                 base,
                 root=Path(ROOT),
                 clock=self.clock,
+                filed=filed,
                 entropy=lambda: next(self._nonces),
                 stores=lambda root, name: FilesStore(root, name, self.disk, clock=self.clock),
             )
