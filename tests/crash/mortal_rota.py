@@ -10,12 +10,13 @@ import ast
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from mortal import Life
 from mortal_agents import Deeds, LivingDeeds
+from mortal_asking import near
 from mortal_world import World, read
 from reading_raw import Seen
 
@@ -66,6 +67,14 @@ class Away(Agent):
     async def mark(self, what: str) -> list[str]:
         heard = [await self.deeds.mark(what + when(), [])]
         self.total += 1
+        return heard
+
+
+    @handler(exclusive=False)
+    async def deadly(self) -> list[str]:
+        heard = [await self.deeds.do(f"before{when()}", [])]
+        heard.append(await self.deeds.deadly(list(heard)))
+        heard.append(await self.deeds.do(f"after{when()}", list(heard)))
         return heard
 
 
@@ -187,10 +196,13 @@ class Rota(Agent):
         return heard
 
     @handler
-    async def wait(self, name: str | None) -> list[str]:
-        due = START + HOUR
-        to = Away.ref().mark
-        token: Token[list[str]] = await to.at(due, name=name)("waited for")
+    async def wait(self, name: str | None, what: str) -> list[str]:
+        due, to = START + HOUR, Away.ref()
+        token: Token[list[str]]
+        if what == "deadly":
+            token = await to.deadly.at(due, name=name)()
+        else:
+            token = await to.mark.at(due, name=name)(what)
         there = await token.result()
         heard = [await self.deeds.mark("waited", there)]
         self.total += 1
@@ -240,12 +252,14 @@ def program(
     settings: AgentSettings = PATIENT,
     filed: Sequence[Any] | None = None,
     killed: bool = False,
+    cancelling: Mapping[str, int] | None = None,
 ) -> Act:
     """Start, ask for what nobody heard of yet, act, let time pass, stop.
 
     Args:
         to_s: it lives until then; None: until nothing is due any more.
         killed: it is killed then.
+        cancelling: the event of each agent that a handler cancels.
     """
 
     async def live(life: Life) -> None:
@@ -268,7 +282,10 @@ def program(
     async def step(life: Life) -> None:
         deeds = LivingMarks(life)
         bound = [bind(one, settings=settings, deeds=deeds) for one in agents]
-        await life.start(*bound, filed=filed)
+        for agent, number in (cancelling or {}).items():
+            life.world_of(agent).cancelling.add(number)
+        with near(life):
+            await life.start(*bound, filed=filed)
         try:
             await live(life)
         except BaseException:
@@ -328,18 +345,32 @@ def check_marks(world: World, *expected: str) -> None:
 
 
 def check_hourly(
-    world: World, disk: MemoryDisk, hours: Sequence[int], *, missed: str = "coalesce"
+    world: World,
+    disk: MemoryDisk,
+    hours: Sequence[int],
+    *,
+    missed: str = "coalesce",
+    beside: int = 0,
 ) -> None:
-    """Each of these hours was answered for once: by a run, or on record as skipped."""
+    """Each of these hours was answered for once: by a run, or on record as skipped.
+
+    Args:
+        beside: so many more ran beside the grid.
+    """
     answered = skipped(disk, "hourly")
     if answered and missed == "coalesce":
         world.breaks(f"skipped were {answered}")
     for what, due, stands_for in marks(world):
         if what == "hourly":
             assert due is not None
+            if due % HOUR_S:
+                beside -= 1
+                continue
             answered += [due - HOUR_S * n for n in range(max(1, stands_for))]
             if stands_for and missed != "coalesce":
                 world.breaks(f"the run of {due} stands for {stands_for}")
+    if beside:
+        world.breaks(f"{beside} runs beside the grid are missing")
     if sorted(answered) != [HOUR_S * hour for hour in hours]:
         world.breaks(f"answered for were {sorted(answered)}, and due the hours {hours}")
 

@@ -7,23 +7,34 @@ or is lost, the grid is where it was, and what is scheduled is as if nobody had 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from matrix import Scenario
+from mortal import Life
+from mortal_changes import Ground, cold, live, requeue
 from mortal_rota import (
     HOUR_S,
+    QUICKLY_ASIDE,
+    START_US,
     Act,
     Away,
     Rota,
+    at,
     away,
     check_hourly,
     check_marks,
     check_schedules,
     program,
 )
-from mortal_world import World, check_rest
+from mortal_world import World, check_rest, read
+
+from agentctl.core.timing import Timing
+from agentctl.engines.changes import DeleteRequest
+from agentctl.engines.schedules import FireRequest, PauseRequest, SetRequest, UnscheduleRequest
 from agentctl.storage.memory import MemoryDisk
 
 BOTH = (Rota, Away)
+HOUR_US = 3_600_000_000
 
 
 def rota(
@@ -31,15 +42,25 @@ def rota(
     done: Sequence[str] = (),
     hours: Sequence[int] = (),
     missed: str = "coalesce",
+    beside: int = 0,
     scheduled: dict[str, int] | None = None,
+    said: Sequence[str] = (),
 ) -> Scenario:
-    """A scenario of `Rota` alone: what was done, which hours were answered for, what is to come."""
+    """A scenario of `Rota` alone: what was done, which hours were answered for, what is to come.
+
+    Args:
+        said: what else the audit log says, each once.
+    """
 
     def check(world: World, disk: MemoryDisk) -> None:
         check_rest(world, disk, "Rota")
         check_marks(world, *done)
-        check_hourly(world, disk, hours, missed=missed)
+        check_hourly(world, disk, hours, missed=missed, beside=beside)
         check_schedules(world, disk, scheduled or {})
+        audit = read(disk, "Rota", "audit.log").decode()
+        for line in said:
+            if audit.count(line) != 1:
+                world.breaks(f"{line!r} isn't said once: {audit}")
 
     return Scenario("Rota", steps, check)
 
@@ -64,10 +85,216 @@ SENT = ("sent", "now", "soon", "once")
 SENDING = {
     "to itself": rota(program(("a", "send", "a")), done=SENT),
     "to another instance": rota(program(("a", "send", "b")), done=SENT),
+    "to an agent that runs nowhere": with_away(
+        program(("a", "send_away")),
+        program(agents=(Away,)),
+        program(agents=BOTH),
+        done=("sent",),
+        there=SENT[1:],
+    ),
     "to another agent": with_away(
         program(("a", "send_away"), agents=BOTH),
         program(agents=BOTH),
         done=("sent",),
         there=SENT[1:],
     ),
+}
+MINDS = {
+    "its own": rota(
+        program(("a", "change_mind"), cancelling={"Rota": 2}),
+        done=("cancelled already_cancelled cancelled already_cancelled",),
+    ),
+    "another agent's": with_away(
+        program(("a", "change_mind_away"), agents=BOTH, cancelling={"Away": 1}),
+        program(agents=BOTH),
+        done=("cancelled already_cancelled cancelled already_cancelled",),
+        there=(),
+    ),
+}
+LOOK = rota(
+    program(("a", "look"), to_s=1.5 * HOUR_S),
+    program(),
+    done=("first1", "second2", "second"),
+)
+DOWNTIME = {
+    missed: rota(
+        program(("a", "every", missed), to_s=1.5 * HOUR_S, killed=missed == "all"),
+        away(4.25 * HOUR_S),
+        program(to_s=5.5 * HOUR_S),
+        done=("set",),
+        hours=(1, 2, 3, 4, 5),
+        missed=missed,
+        scheduled={"a/hourly": 6 * HOUR_S},
+    )
+    for missed in ("coalesce", "skip", "all")
+}
+CRON = rota(
+    program(("a", "cron"), to_s=1.5 * HOUR_S),
+    away(3.25 * HOUR_S),
+    program(to_s=4.5 * HOUR_S),
+    done=("set",),
+    hours=(1, 2, 3, 4),
+    scheduled={"a/hourly": 5 * HOUR_S},
+)
+QUEUE = rota(
+    program(("a", "queue"), to_s=3.25 * HOUR_S, killed=True),
+    program(to_s=4.25 * HOUR_S, acts=[]),
+    done=("set", *["begin", "end"] * 4),
+)
+
+
+# -- from outside
+
+
+def ask(ground: Ground, request: Any) -> Act:
+    """Ask for one change until the answer is heard; asked again it is the same."""
+
+    async def once(life: Life) -> None:
+        if isinstance(request, SetRequest):
+            if ground is live:
+                answer = await life.host.engine.answering.schedule(request)
+            else:
+                life.world.found(life.seen("Rota"))
+                answer = life.desk().schedule(Rota, request)
+        else:
+            answer = await ground(life, request)
+        life.world.answered(request.id, str(answer))
+
+    async def act(life: Life) -> None:
+        if request.id not in life.world.answers:
+            await once(life)
+            await once(life)
+
+    return act
+
+
+def hourly(what: str, first: int, *, by_file: bool = False, every: int = 1) -> SetRequest:
+    """Set `hourly` of the instance `a`."""
+    timing = Timing("hourly", first * HOUR_US + START_US, every * HOUR_US, anchored=True)
+    source = "file" if by_file else "shell"
+    asked = "" if by_file else f"set {what}"
+    return SetRequest("Rota", asked, "mark", timing, ("a",), (what,), source=source)
+
+
+A = ("a",)
+SET, REPLACE = hourly("never", 1), hourly("hourly", 1)
+PAUSE = PauseRequest("Rota", "pause", "hourly", A)
+RESUME = PauseRequest("Rota", "resume", "hourly", A, pause=False)
+FIRE = FireRequest("Rota", "fire", "hourly", A)
+CANCEL = UnscheduleRequest("Rota", "cancel", "hourly", A)
+CHANGED: dict[str, Any] = {
+    "hours": (1, 2, 5, 6),
+    "beside": 1,
+    "said": ("schedule paused: hourly", "2 due times passed", "schedule cancelled: hourly"),
+}
+CHANGES = {
+    "live": rota(
+        program(
+            acts=[
+                ask(live, SET),
+                ask(live, REPLACE),
+                at(2.5 * HOUR_S, ask(live, PAUSE)),
+                at(4.5 * HOUR_S, ask(live, RESUME)),
+                at(4.6 * HOUR_S, ask(live, FIRE)),
+                at(6.5 * HOUR_S, ask(live, CANCEL)),
+            ],
+        ),
+        **CHANGED,
+    ),
+    "without a program": rota(
+        ask(cold, SET),
+        ask(cold, REPLACE),
+        program(to_s=2.5 * HOUR_S),
+        ask(cold, PAUSE),
+        program(to_s=4.5 * HOUR_S),
+        ask(cold, RESUME),
+        away(4.6 * HOUR_S),
+        ask(cold, FIRE),
+        program(to_s=6.5 * HOUR_S),
+        ask(cold, CANCEL),
+        program(),
+        **CHANGED,
+    ),
+}
+FILE = rota(
+    program(filed=[hourly("hourly", 1, by_file=True)], to_s=1.5 * HOUR_S),
+    program(filed=[hourly("hourly", 1, by_file=True)], to_s=2.5 * HOUR_S),
+    program(filed=[hourly("hourly", 3, by_file=True, every=2)], to_s=4.5 * HOUR_S),
+    program(filed=[], to_s=6.5 * HOUR_S),
+    program(filed=[]),
+    hours=(1, 2, 3),
+    said=("schedule cancelled: hourly",),
+)
+
+
+def forgetting(ground: Ground) -> Act:
+    """Delete the instance `a`, whose only event so far is the first."""
+
+    async def act(life: Life) -> None:
+        life.world.deleted.add(1)
+        await ask(ground, DeleteRequest("Rota", "delete", A))(life)
+
+    return act
+
+
+TWO = (("a", "every", "coalesce", "never"), ("b", "every", "coalesce"))
+DELETED: dict[str, Any] = {
+    "done": ("set", "set", "again"),
+    "hours": (1, 2, 3),
+    "scheduled": {"b/hourly": 4 * HOUR_S},
+}
+DELETIONS = {
+    "live": rota(
+        program(*TWO, acts=[forgetting(live)], to_s=2.5 * HOUR_S),
+        program(("a", "mark", "again"), to_s=3.5 * HOUR_S),
+        **DELETED,
+    ),
+    "without a program": rota(
+        program(*TWO, to_s=0.5 * HOUR_S),
+        forgetting(cold),
+        program(("a", "mark", "again"), to_s=3.5 * HOUR_S),
+        **DELETED,
+    ),
+}
+
+
+async def may_miss(life: Life) -> None:
+    """What is too late ends without having begun."""
+    life.world.may_miss = True
+
+
+LATE = rota(
+    program(("a", "strictly"), acts=[may_miss], to_s=0.5 * HOUR_S),
+    away(3 * HOUR_S),
+    program(),
+    done=("set",),
+    said=("missed: event #2 of mark (due 2h", "missed: 1 due time of schedule once"),
+)
+
+
+def put_back(ground: Ground, name: str, **checked: Any) -> Scenario:
+    """An occurrence kills its program until it is set aside; mended, it is put back."""
+    acts = [requeue(ground)]
+    return rota(
+        program(("a", name), settings=QUICKLY_ASIDE, to_s=1.5 * HOUR_S),
+        *(acts if ground is cold else ()),
+        program(acts=acts if ground is live else (), to_s=1.75 * HOUR_S),
+        done=("set", "before", "after"),
+        **checked,
+    )
+
+
+AGAIN = {
+    f"{name}, {where}": put_back(ground, name, scheduled=scheduled)
+    for name, scheduled in (("risk", {"a/hourly": 2 * HOUR_S}), ("risk_once", {}))
+    for where, ground in (("live", live), ("without a program", cold))
+}
+RESULTS = {
+    how: with_away(
+        program(("a", "wait", name, "there"), agents=BOTH),
+        program(agents=BOTH),
+        done=("waited",),
+        there=("there",),
+    )
+    for how, name in (("of an event", None), ("of a schedule", "once"))
 }
