@@ -55,7 +55,8 @@ def due_us(at: str | None, after: str | None, zone: str | None, clock: Clock) ->
         return _checked(clock.now_us() + to_us(duration("--in", after)))
     if at is None:
         return None
-    from agentctl.ops.instants import parse_instant, zone_named
+    from agentctl.core.zones import zone_named
+    from agentctl.ops.instants import parse_instant
 
     try:
         return _checked(parse_instant(at, clock, None if zone is None else zone_named(zone)))
