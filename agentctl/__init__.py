@@ -14,6 +14,9 @@ __version__: Final = "0.1.0"
 if TYPE_CHECKING:
     from typing import Final
 
+    from agentctl.core.lifecycle import (
+        Cancellation as Cancellation,
+    )
     from agentctl.errors import (
         AgentctlError as AgentctlError,
     )
@@ -135,9 +138,6 @@ if TYPE_CHECKING:
         uuid4 as uuid4,
     )
     from agentctl.sdk.handlers import (
-        BoundHandler as BoundHandler,
-    )
-    from agentctl.sdk.handlers import (
         Handler as Handler,
     )
     from agentctl.sdk.handlers import (
@@ -147,16 +147,10 @@ if TYPE_CHECKING:
         query as query,
     )
     from agentctl.sdk.planned import (
-        Cancellation as Cancellation,
-    )
-    from agentctl.sdk.planned import (
         Exponential as Exponential,
     )
     from agentctl.sdk.planned import (
         Fixed as Fixed,
-    )
-    from agentctl.sdk.planned import (
-        Occurrence as Occurrence,
     )
     from agentctl.sdk.planned import (
         Question as Question,
@@ -165,31 +159,13 @@ if TYPE_CHECKING:
         RetryPolicy as RetryPolicy,
     )
     from agentctl.sdk.planned import (
-        ScheduleHandle as ScheduleHandle,
-    )
-    from agentctl.sdk.planned import (
         Step as Step,
     )
     from agentctl.sdk.planned import (
         StepDef as StepDef,
     )
     from agentctl.sdk.planned import (
-        Tick as Tick,
-    )
-    from agentctl.sdk.planned import (
-        Token as Token,
-    )
-    from agentctl.sdk.planned import (
         WaitForInput as WaitForInput,
-    )
-    from agentctl.sdk.planned import (
-        backoff as backoff,
-    )
-    from agentctl.sdk.planned import (
-        every as every,
-    )
-    from agentctl.sdk.planned import (
-        occurrence as occurrence,
     )
     from agentctl.sdk.planned import (
         question as question,
@@ -209,8 +185,32 @@ if TYPE_CHECKING:
     from agentctl.sdk.planned import (
         workflow_step as workflow_step,
     )
+    from agentctl.sdk.rounds import (
+        Occurrence as Occurrence,
+    )
+    from agentctl.sdk.rounds import (
+        Tick as Tick,
+    )
+    from agentctl.sdk.rounds import (
+        backoff as backoff,
+    )
+    from agentctl.sdk.rounds import (
+        every as every,
+    )
+    from agentctl.sdk.rounds import (
+        occurrence as occurrence,
+    )
     from agentctl.sdk.settings import (
         AgentSettings as AgentSettings,
+    )
+    from agentctl.sdk.timing import (
+        BoundHandler as BoundHandler,
+    )
+    from agentctl.sdk.tokens import (
+        ScheduleHandle as ScheduleHandle,
+    )
+    from agentctl.sdk.tokens import (
+        Token as Token,
     )
     from agentctl.sdk.workflow import (
         Workflow as Workflow,
@@ -220,6 +220,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES: Final = {
+    "agentctl.core.lifecycle": ("Cancellation",),
     "agentctl.errors": (
         "AgentctlError",
         "AgentError",
@@ -270,27 +271,18 @@ _HOMES: Final = {
         "uuid4",
     ),
     "agentctl.sdk.handlers": (
-        "BoundHandler",
         "Handler",
         "handler",
         "query",
     ),
     "agentctl.sdk.planned": (
-        "Cancellation",
         "Exponential",
         "Fixed",
-        "Occurrence",
         "Question",
         "RetryPolicy",
-        "ScheduleHandle",
         "Step",
         "StepDef",
-        "Tick",
-        "Token",
         "WaitForInput",
-        "backoff",
-        "every",
-        "occurrence",
         "question",
         "resume_input",
         "run_steps",
@@ -298,7 +290,19 @@ _HOMES: Final = {
         "wait_for_input",
         "workflow_step",
     ),
+    "agentctl.sdk.rounds": (
+        "Occurrence",
+        "Tick",
+        "backoff",
+        "every",
+        "occurrence",
+    ),
     "agentctl.sdk.settings": ("AgentSettings",),
+    "agentctl.sdk.timing": ("BoundHandler",),
+    "agentctl.sdk.tokens": (
+        "ScheduleHandle",
+        "Token",
+    ),
     "agentctl.sdk.workflow": ("Workflow",),
 }
 _MODULES: Final = {name: module for module, names in _HOMES.items() for name in names}

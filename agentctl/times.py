@@ -101,6 +101,11 @@ def to_datetime(instant_us: int) -> datetime:
     return _EPOCH + timedelta(microseconds=instant_us)
 
 
+def from_datetime(moment: datetime) -> int:
+    """Turn an aware datetime into an instant, exact to the microsecond."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
 def to_rfc3339(instant_us: int) -> str:
     """Write an instant as `2026-11-30T09:14:02.511034Z`: UTC, six decimals, always."""
     # A third of the time that strftime takes: each event has two audit lines.

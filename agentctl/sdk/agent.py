@@ -15,11 +15,11 @@ from agentctl.errors import BadAgentClass, UsageError
 from agentctl.sdk.capability import uses
 from agentctl.sdk.fields import AgentSpec, fresh_transients, read_spec
 from agentctl.sdk.loop import HandlerLoop
-from agentctl.sdk.planned import ScheduleHandle
-from agentctl.sdk.registry import Reference
+from agentctl.sdk.registry import Reference, define
 from agentctl.sdk.settings import AgentSettings
 from agentctl.sdk.signature import surrounding_names
 from agentctl.sdk.stubs import make_stub, stub_class
+from agentctl.sdk.tokens import ScheduleHandle, schedules_of
 
 A = TypeVar("A", bound="Agent")
 
@@ -40,6 +40,7 @@ class Agent:
         cls.__agentctl_agent__ = True
         cls.__agentctl_names__ = surrounding_names(1)
         cls.__agentctl_spec__ = read_spec(cls, cls.__agentctl_names__)
+        define(cls)
 
     def __new__(cls, *_args: object, **_fields: object) -> Self:
         """Refuse to be called: only engines and references make agents.
@@ -63,10 +64,14 @@ class Agent:
 
     @property
     def schedules(self) -> Mapping[str, ScheduleHandle]:
-        """The instance's named schedules; not in this version yet."""
-        from agentctl.sdk.planned import not_yet
+        """The instance's named schedules by name: on `self` in a handler, or on a host's reference.
 
-        raise not_yet("schedules")
+        Each use in a handler is a call: what it read is on record.
+
+        Raises:
+            UsageError: in a query, or of another instance in a handler.
+        """
+        return schedules_of(self)
 
 
 def spec_of(cls: type[Agent]) -> AgentSpec:

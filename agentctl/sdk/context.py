@@ -60,7 +60,12 @@ def attempt() -> int | None:
     return ctx.attempt if ctx else None
 
 
-def _handler_loop(what: str) -> HandlerLoop:
+def handler_loop(what: str) -> HandlerLoop:
+    """The loop of the handler whose code runs.
+
+    Raises:
+        AgentctlError: none does; `what` works only in one.
+    """
     loop = running_loop()
     if loop is None:
         raise AgentctlError(f"{what} works in a handler", hint="use Python's own out here")
@@ -78,15 +83,20 @@ def now() -> datetime:
     ctx = CALL.get()
     if ctx is not None:
         return to_datetime(ctx.clock.now_us())
-    return to_datetime(_handler_loop("now()").now_us)
+    return to_datetime(handler_loop("now()").now_us)
 
 
 def today(tz: Zone, /) -> date:
     """The date of `now()` in a zone, a `tzinfo` or a name like `Europe/Berlin`."""
-    return now().astimezone(_zone(tz)).date()
+    return now().astimezone(zone_of(tz)).date()
 
 
-def _zone(tz: Zone) -> tzinfo:
+def zone_of(tz: Zone) -> tzinfo:
+    """The zone of a name; a `tzinfo` is one itself.
+
+    Raises:
+        UsageError: there is none of this name.
+    """
     if not isinstance(tz, str):
         return tz
     if tz.upper() == "UTC":
@@ -100,7 +110,7 @@ def _zone(tz: Zone) -> tzinfo:
 
 
 def _stream(what: str) -> _random.Random:
-    loop = _handler_loop(what)
+    loop = handler_loop(what)
     return loop.branch().random(loop.execution.nonce)
 
 

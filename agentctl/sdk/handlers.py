@@ -7,117 +7,18 @@ agent in this program.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime, timedelta
-from typing import (
-    Any,
-    Concatenate,
-    Generic,
-    Literal,
-    ParamSpec,
-    Protocol,
-    Self,
-    TypeAlias,
-    TypeVar,
-    overload,
-)
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from agentctl.errors import AgentctlError, BadAgentClass
-from agentctl.sdk.asking import ask, read
-from agentctl.sdk.capability import Duration
-from agentctl.sdk.context import Zone
-from agentctl.sdk.planned import ScheduleHandle, Token, not_yet
+from agentctl.sdk.asking import read
 from agentctl.sdk.registry import Reference
+from agentctl.sdk.timing import BoundHandler
 
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
-
-Priority: TypeAlias = Literal["high", "medium", "low"]
-Missed: TypeAlias = Literal["coalesce", "skip", "all"]
-Overlap: TypeAlias = Literal["skip", "queue", "allow"]
-
-
-class BoundHandler(Generic[P, R_co]):
-    """A handler of one instance: call it, or hang a timing on it."""
-
-    __slots__ = ("_handler", "_obj")
-
-    def __init__(self, handler: Handler[P, R_co], obj: object) -> None:
-        self._handler = handler
-        self._obj = obj
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
-        """Run the handler: on a reference as an event, on `self` as a plain method."""
-        reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)
-        if reference is None:
-            return self._handler.fn(self._obj, *args, **kwargs)
-        return ask(reference, self._handler.name, args, kwargs)
-
-    def trigger(
-        self, *, key: str | None = None, priority: Priority = "medium"
-    ) -> Callable[P, Awaitable[Token[R_co]]]:
-        """Schedule it now, without waiting; not in this version yet."""
-        raise not_yet("trigger")
-
-    def after(
-        self,
-        delay: Duration,
-        /,
-        *,
-        name: str | None = None,
-        key: str | None = None,
-        priority: Priority = "medium",
-        max_late: Duration | None = None,
-    ) -> Callable[P, Awaitable[Token[R_co]]]:
-        """Schedule it once, later; not in this version yet."""
-        raise not_yet("after")
-
-    def at(
-        self,
-        when: datetime,
-        /,
-        *,
-        name: str | None = None,
-        key: str | None = None,
-        priority: Priority = "medium",
-        max_late: Duration | None = None,
-    ) -> Callable[P, Awaitable[Token[R_co]]]:
-        """Schedule it once, at a time; not in this version yet."""
-        raise not_yet("at")
-
-    def every(
-        self,
-        period: timedelta,
-        /,
-        *,
-        name: str,
-        first: datetime | Duration | None = None,
-        priority: Priority = "medium",
-        missed: Missed = "coalesce",
-        overlap: Overlap = "skip",
-        jitter: Duration = 0.0,
-        max_late: Duration | None = None,
-    ) -> Callable[P, Awaitable[ScheduleHandle]]:
-        """Schedule it periodically; not in this version yet."""
-        raise not_yet("every")
-
-    def cron(
-        self,
-        expression: str,
-        /,
-        *,
-        tz: Zone,
-        name: str,
-        priority: Priority = "medium",
-        missed: Missed = "coalesce",
-        overlap: Overlap = "skip",
-        jitter: Duration = 0.0,
-        max_late: Duration | None = None,
-    ) -> Callable[P, Awaitable[ScheduleHandle]]:
-        """Schedule it by cron; not in this version yet."""
-        raise not_yet("cron")
 
 
 class Handler(Generic[P, R_co]):

@@ -135,11 +135,22 @@ class HandlerLoop(ForbiddenLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
+        until_us = self.origin_us + round(when * SECOND_US)
+        return self.call_at_us(until_us, callback, *args, context=context)
+
+    def call_at_us(
+        self,
+        until_us: int,
+        callback: Callable[..., object],
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Call back at an instant; `call_at` loses microseconds in what is centuries away."""
         self.refuse_once_closed()
+        when = (until_us - self.origin_us) / SECOND_US
         timer = HandlerTimer(when, callback, args, self, context)
         if self.closed:
             return timer
-        until_us = self.origin_us + round(when * SECOND_US)
         if until_us <= self.now_us:
             self._ready.append(timer)
             return timer

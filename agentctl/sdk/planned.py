@@ -6,9 +6,7 @@ They are typed, so that code written against the whole design type-checks, and e
 
 from __future__ import annotations
 
-import enum
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
@@ -17,7 +15,6 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, Self, TypeVar, TypeVarTuple, overload
 
 from agentctl.errors import ControlFlow, NotInThisVersion
@@ -35,74 +32,6 @@ def not_yet(what: str) -> NotInThisVersion:
     return NotInThisVersion(
         f"{what} isn't in this version of agentctl", hint="see docs/concepts.md, What isn't there"
     )
-
-
-class Cancellation(enum.StrEnum):
-    """How a cancellation was answered."""
-
-    CANCELLED = "cancelled"
-    ALREADY_CANCELLED = "already_cancelled"
-    RUNNING = "running"
-    FINISHED = "finished"
-    UNKNOWN = "unknown"
-
-
-class Token(Generic[R_co]):
-    """One event to come, or one schedule; can be kept in state."""
-
-    @property
-    def address(self) -> str:
-        """The event's address."""
-        raise not_yet("Token")
-
-    async def cancel(self) -> Cancellation:
-        """Cancel it."""
-        raise not_yet("Token")
-
-    async def result(self) -> R_co:
-        """Wait for its outcome."""
-        raise not_yet("Token")
-
-
-class ScheduleHandle:
-    """A named schedule of one instance."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        raise not_yet("ScheduleHandle")
-
-    @property
-    def due(self) -> datetime:
-        """When it fires next."""
-        raise not_yet("ScheduleHandle")
-
-    @property
-    def period(self) -> timedelta | None:
-        """Its period; None for a one-shot."""
-        raise not_yet("ScheduleHandle")
-
-    @property
-    def handler(self) -> str:
-        """The handler that it runs."""
-        raise not_yet("ScheduleHandle")
-
-    async def cancel(self) -> Cancellation:
-        """Cancel it."""
-        raise not_yet("ScheduleHandle")
-
-
-@dataclass(frozen=True)
-class Tick:
-    """One round of `every`."""
-
-    due: datetime
-    missed: int
-
-
-def every(period: timedelta, /) -> AsyncIterator[Tick]:
-    """Rounds on a grid."""
-    raise not_yet("every()")
 
 
 class Question(Generic[T]):
@@ -139,24 +68,6 @@ class WaitForInput(ControlFlow):
 def resume_input(type_: type[T], /) -> T | None:
     """The input that a waiting step was resumed with."""
     raise not_yet("resume_input()")
-
-
-@dataclass(frozen=True)
-class Occurrence:
-    """One firing of a schedule."""
-
-    due: datetime
-    missed: int
-
-
-def occurrence() -> Occurrence | None:
-    """The firing that this event stands for."""
-    raise not_yet("occurrence()")
-
-
-def backoff(base: float, failures: int, /, *, cap: float, factor: float = 2.0) -> float:
-    """Seconds to wait after so many failures."""
-    raise not_yet("backoff()")
 
 
 @dataclass(frozen=True)

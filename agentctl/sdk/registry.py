@@ -1,14 +1,21 @@
-"""References to instances, and who in this program runs which agent."""
+"""References to instances, which agents there are, and who in this program runs which."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
+from weakref import WeakValueDictionary
 
 from agentctl.errors import AgentctlError, UsageError
 from agentctl.sdk.execution import Invoker, Target
 
 _serving: Final[dict[type, list[Invoker]]] = {}
+_defined: Final[WeakValueDictionary[str, type]] = WeakValueDictionary()
+
+
+def define(agent: type) -> None:
+    """Let `agent` be found by its name; the latest wins."""
+    _defined[agent.__name__] = agent
 
 
 def serve(agent: type, invoker: Invoker) -> None:
@@ -19,6 +26,35 @@ def serve(agent: type, invoker: Invoker) -> None:
 def unserve(agent: type, invoker: Invoker) -> None:
     """Take back `serve`."""
     _serving[agent].remove(invoker)
+
+
+def class_named(agent: str) -> type | None:
+    """The class of an agent: the one that runs in this program, else the one defined last."""
+    return _served(agent) or _defined.get(agent)
+
+
+def invoker_of(agent: str) -> Invoker:
+    """Whoever runs the agent of this name in this program.
+
+    Raises:
+        AgentctlError: nobody does.
+    """
+    served = _served(agent)
+    if served is None:
+        raise _not_running(agent)
+    return _serving[served][-1]
+
+
+def _served(agent: str) -> type | None:
+    found = (cls for cls in reversed(_serving) if cls.__name__ == agent and _serving[cls])
+    return next(found, None)
+
+
+def _not_running(agent: str) -> AgentctlError:
+    return AgentctlError(
+        f"{agent} doesn't run in this program",
+        hint=f"start it first: async with start({agent}, …)",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +98,5 @@ class Reference:
             return self.invoker
         running = _serving.get(self.cls)
         if not running:
-            raise AgentctlError(
-                f"{self.agent} doesn't run in this program",
-                hint=f"start it first: async with start({self.agent}, …)",
-            )
+            raise _not_running(self.agent)
         return running[-1]

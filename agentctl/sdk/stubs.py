@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 from agentctl.errors import AgentctlError
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
-from agentctl.sdk.execution import AskOp, CallOp
+from agentctl.sdk.execution import CallOp, Op
 from agentctl.sdk.loop import HandlerLoop
 
 
@@ -34,7 +34,7 @@ class CallStub(Coroutine[Any, Any, Any]):
 
     __slots__ = ("_fn", "_loop", "_op", "_steps", "order")
 
-    def __init__(self, loop: HandlerLoop, op: CallOp | AskOp, fn: str, caller: FrameType) -> None:
+    def __init__(self, loop: HandlerLoop, op: Op, fn: str, caller: FrameType) -> None:
         self.order = loop.next_order()
         self._loop = loop
         self._op = op

@@ -6,12 +6,11 @@ import json
 import re
 import shlex
 import subprocess
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from agentctl import every
+from agentctl import resume_input
 from agentctl.errors import NotInThisVersion
 
 from .pages import LANGUAGES, PAGES, REPOSITORY, Block, Reader, blocks_of
@@ -115,7 +114,7 @@ def test_the_commands_of_the_readme_exist() -> None:
 
 def test_what_is_not_there_yet_is_told_where_the_errors_say() -> None:
     with pytest.raises(NotInThisVersion) as refused:
-        every(timedelta(hours=1))
+        resume_input(str)
     assert refused.value.hint is not None
     found = re.fullmatch(r"see (?P<page>\S+), (?P<heading>.+)", refused.value.hint)
     assert found, refused.value.hint

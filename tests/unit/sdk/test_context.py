@@ -16,10 +16,9 @@ from agentctl import (
     Capability,
     attempt,
     call_key,
-    every,
     handler,
     now,
-    occurrence,
+    question,
     random,
     replaying,
     service_key,
@@ -66,16 +65,12 @@ class Bot(Agent):
     @handler
     async def ask(self, what: str) -> str:
         try:
-            if what == "trigger":
-                await self.look.trigger()()
-            elif what == "schedules":
-                _ = self.schedules
-            elif what == "every":
-                every(None)  # type: ignore[arg-type]
-            elif what == "step":
-                await step("x", self.api.look)
+            if what == "priority":
+                await self.look.trigger(priority="high")()
+            elif what == "question":
+                await question("x", bool)
             else:
-                occurrence()
+                await step("x", self.api.look)
         except NotInThisVersion as error:
             return f"{error.message} | {error.hint}"
         return "worked"
@@ -234,7 +229,7 @@ def test_today_takes_a_zone_s_name_and_refuses_what_is_none(durable):
         assert isinstance(refused.value.__cause__, UsageError)
 
 
-@pytest.mark.parametrize("what", ["trigger", "schedules", "every", "step", "occurrence"])
+@pytest.mark.parametrize("what", ["priority", "question", "step"])
 def test_what_this_version_does_not_have_yet_says_so_where_it_is_used(durable, what):
     told = durable.run(Bot, "ask", what, api=Real())
     assert "isn't in this version" in told
