@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from agentctl.core.zones import in_zone
 from agentctl.errors import UsageError
 from agentctl.times import Clock, SystemClock, parse_duration, to_us
+from agentctl.zones import in_zone
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HINT: Final = "write 2026-03-15T10:30:00Z, @1773570600, now, -5m (five minutes ago) or +5m"

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from agentctl.core.zones import zone_named
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.project.toml_file import Table, describe
 from agentctl.times import parse_duration
+from agentctl.zones import find_zone
 
 _REFERENCE: Final = re.compile(r"(?!\d)\w+(\.(?!\d)\w+)*:(?!\d)\w+")
 
@@ -66,7 +66,7 @@ def read_tz(table: Table, key: str = "tz") -> str | None:
     if name is None:
         return None
     try:
-        zone = zone_named(name)
+        zone = find_zone(name)
     except UsageError as error:
         raise table.error(
             key,

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import Final, get_args
 
 from agentctl.core.timing import Missed, Overlap, Timing
-from agentctl.core.zones import in_zone, zone_named
 from agentctl.errors import UsageError
 from agentctl.project.checks import read_choice, read_duration, read_tz
 from agentctl.project.layers import SCHEDULE_WAYS
 from agentctl.project.toml_file import Table, describe
 from agentctl.times import LAST_INSTANT_US, to_us
+from agentctl.zones import find_zone, in_zone
 
 MOMENT: Final = "a time with an offset, as 2026-03-15T10:30:00Z"
 
@@ -106,6 +106,6 @@ def _in_zone(table: Table, key: str, wall: datetime, tz: str | None) -> datetime
             hint='write the offset, or its zone: tz = "Europe/Berlin"',
         )
     try:
-        return in_zone(wall, zone_named(tz))
+        return in_zone(wall, find_zone(tz))
     except UsageError as error:
         raise table.error(key, error.message, hint=error.hint) from None

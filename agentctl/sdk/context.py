@@ -9,17 +9,17 @@ import contextvars
 import random as _random
 import uuid
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Final, TypeAlias
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
-from agentctl.errors import AgentctlError, UsageError
+from agentctl.errors import AgentctlError
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.stubs import running_loop
 from agentctl.times import Clock, to_datetime
+from agentctl.zones import find_zone
 
 Zone: TypeAlias = str | tzinfo
 
@@ -97,16 +97,7 @@ def zone_of(tz: Zone) -> tzinfo:
     Raises:
         UsageError: there is none of this name.
     """
-    if not isinstance(tz, str):
-        return tz
-    if tz.upper() == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(tz)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise UsageError(
-            f"there is no time zone {tz!r}", hint="name it like Europe/Berlin"
-        ) from None
+    return find_zone(tz) if isinstance(tz, str) else tz
 
 
 def _stream(what: str) -> _random.Random:

@@ -55,11 +55,11 @@ def due_us(at: str | None, after: str | None, zone: str | None, clock: Clock) ->
         return _checked(clock.now_us() + to_us(duration("--in", after)))
     if at is None:
         return None
-    from agentctl.core.zones import zone_named
     from agentctl.ops.instants import parse_instant
+    from agentctl.zones import find_zone
 
     try:
-        return _checked(parse_instant(at, clock, None if zone is None else zone_named(zone)))
+        return _checked(parse_instant(at, clock, None if zone is None else find_zone(zone)))
     except UsageError as error:
         raise UsageError(f"--at: {error.message}", hint=error.hint) from None
 

@@ -1,39 +1,39 @@
-"""Time zones by name, and wall times in them.
+"""Time zones by their names, and wall times in them.
 
-Invariant: a wall time that a zone's clocks show twice or never is refused, never guessed.
+Invariant: a name that can't be found, and a wall time that isn't there or comes twice, is refused;
+nothing is guessed.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timezone, tzinfo
+from functools import lru_cache
 from typing import Final
 
 from agentctl.errors import UsageError
 
-# What these mean differs from machine to machine.
-_OF_A_MACHINE: Final = ("localtime", "posix/", "posixrules", "right/")
+_NOT_NAMES: Final = ("localtime", "posix/", "right/", "posixrules")
+"""Files that lie beside the zones; `localtime` is another zone on another machine, and `right/`
+counts leap seconds, as no other clock here does."""
 
 
-def zone_named(name: str) -> tzinfo:
+@lru_cache(maxsize=256)
+def find_zone(name: str) -> tzinfo:
     """Find a time zone.
 
     Raises:
         UsageError: this machine knows none of that name; with the nearest.
     """
-    from zoneinfo import ZoneInfo, available_timezones
-
     if name.upper() == "UTC":
         return UTC
-    try:
-        if not name.startswith(_OF_A_MACHINE):
-            return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        pass
-    import difflib
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-    close = difflib.get_close_matches(name[:80], available_timezones(), n=1)
-    hint = f"did you mean {close[0]}?" if close else "name it like Europe/Berlin or UTC"
-    raise UsageError(f"there is no time zone {name[:80]!r}", hint=hint)
+    try:
+        if not name.startswith(_NOT_NAMES):
+            return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        pass
+    raise UsageError(f"there is no time zone {name[:80]!r}", hint=_hint(name))
 
 
 def in_zone(wall: datetime, zone: tzinfo) -> datetime:
@@ -55,6 +55,14 @@ def in_zone(wall: datetime, zone: tzinfo) -> datetime:
         f"{wall.isoformat()} comes twice in {zone}: its clocks are set back then",
         hint=f"write which is meant: {readings}",
     )
+
+
+def _hint(name: str) -> str:
+    import difflib
+    from zoneinfo import available_timezones
+
+    close = difflib.get_close_matches(name[:80], sorted(available_timezones()), n=1)
+    return f"did you mean {close[0]}?" if close else "name it like Europe/Berlin"
 
 
 def _with_offset(moment: datetime) -> str:
