@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-from agentctl.core.timing import LONGEST_NAME
+from agentctl.core.timing import Timing, check
+from agentctl.errors import UsageError
 from agentctl.names import Identity, identity_text
 from agentctl.nearest import nearest_hint
 from agentctl.project.checks import read_flag
@@ -38,12 +39,10 @@ def read_schedules(
 def _read_schedule(
     tables: Table, name: str, agents: Collection[str], tz: str | None
 ) -> ScheduleConfig:
-    if not name.isprintable() or not 0 < len(name.strip()) == len(name) <= LONGEST_NAME:
-        raise tables.error(
-            name,
-            f"a schedule's name has 1 to {LONGEST_NAME} characters that can be seen",
-            hint='for example [schedules.report], or [schedules."daily report"]',
-        )
+    try:
+        check(Timing(name))
+    except UsageError as error:
+        raise tables.error(name, error.message, hint=error.hint) from None
     table = tables.table(name)
     table.check_keys(SCHEDULE_KEYS)
     agent, handler = _needed(table, "agent"), _needed(table, "handler")

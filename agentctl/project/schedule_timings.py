@@ -9,7 +9,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from agentctl.core.timing import Missed, Overlap, Timing
+from msgspec.structs import replace
+
+from agentctl.core.timing import Missed, Overlap, Timing, check
 from agentctl.errors import UsageError
 from agentctl.project.checks import read_choice, read_duration, read_tz
 from agentctl.project.layers import SCHEDULE_WAYS
@@ -49,7 +51,7 @@ def read_timing(table: Table, name: str, project_tz: str | None) -> Timing:
             "the key is missing: cron needs a time zone",
             hint='write tz = "Europe/Berlin" here, or once in [project]',
         )
-    return Timing(
+    timing = Timing(
         name=name,
         due_us=due_us,
         period_us=to_us(read_duration(table, "every")) if way == "every" else None,
@@ -61,6 +63,17 @@ def read_timing(table: Table, name: str, project_tz: str | None) -> Timing:
         jitter_us=_read_us(table, "jitter") or 0,
         late_us=_read_us(table, "max_late", or_none=True),
     )
+    _check(table, way, replace(timing, jitter_us=0, late_us=None))
+    _check(table, "jitter", replace(timing, late_us=None))
+    _check(table, "max_late", timing)
+    return timing
+
+
+def _check(table: Table, key: str, timing: Timing) -> None:
+    try:
+        check(timing)
+    except UsageError as error:
+        raise table.error(key, error.message, hint=error.hint) from None
 
 
 def _check_read(table: Table, way: str) -> None:

@@ -103,8 +103,8 @@ def test_everything_that_is_written_is_scheduled(folder: Folder) -> None:
             )
         ),
         (
-            'cron = "@daily"\ntz = "utc"\nmax_late = "none"',
-            Timing(name="report", cron="@daily", tz="UTC"),
+            'cron = "0 0 * * *"\ntz = "utc"\nmax_late = "none"',
+            Timing(name="report", cron="0 0 * * *", tz="UTC"),
         ),
     ],
 )
@@ -229,6 +229,12 @@ EVERY = 'every = "1h"\n'
         (EVERY + 'first = "soon"', 7, "first: expected a time with an offset", None),
         (EVERY + "first = 7", 7, "first: expected a time with an offset", None),
         (EVERY + 'tz = "Europe/Berlin"', 7, "tz: nothing would read it", "take the key out"),
+        ('every = "0s"', 6, "every: the period, 0s, is too short", "the shortest is"),
+        (EVERY + 'jitter = "1h"', 7, "jitter: the jitter 1h is too long", "shorter than 1h"),
+        (EVERY + f'max_late = "{"9" * 9}d"', 7, "max_late: the time that it may be late", "long"),
+        ('cron = "0 9 * *"\ntz = "UTC"', 6, "cron: '0 9 * *' has 4 fields", "minute, hour"),
+        ('cron = "0 25 * * *"\ntz = "UTC"', 6, "cron: '25' in '0 25 * * *' is no hour", "0 to"),
+        ('cron = "0 9 30 2 *"\ntz = "UTC"', 6, "never comes", None),
         ('every = "60"', 6, "every: expected a duration, not", "with a unit"),
         ("every = 60", 6, "every: expected a text, not the number 60", None),
         ('cron = "0 9 * * *"', 3, "tz: the key is missing: cron needs a time zone", "[project]"),
@@ -289,9 +295,11 @@ def test_a_mistake_names_file_line_key_and_what_was_expected(
             "handler: expected a method's name",
             None,
         ),
-        ('[schedules."a\\tb"]\n', 1, "a schedule's name has 1 to 128 characters", None),
-        ('[schedules." a"]\n', 1, "a schedule's name has 1 to 128 characters", None),
-        (f"[schedules.{'x' * 129}]\n", 1, "a schedule's name has 1 to 128 characters", None),
+        ('[schedules."a\\tb"]\n', 1, "a / or a control character in it", "daily-report"),
+        ('[schedules."a/b"]\n', 1, "a / or a control character in it", "daily-report"),
+        ('[schedules.""]\n', 1, "name '' is empty", None),
+        ('[schedules." a"]\n', 1, "begins or ends with a space", None),
+        (f"[schedules.{'x' * 129}]\n", 1, "has 129 characters", "at most 128"),
     ],
 )
 def test_a_table_that_is_no_schedule_is_one_clear_error(
