@@ -1,4 +1,4 @@
-"""Records of what is done to events and instances from outside, by starts, people and agents.
+"""Records of what is done to events and instances from outside, by programs, people and agents.
 
 They stand beside the kinds in `records`, which knows them all.
 """
@@ -16,6 +16,7 @@ class AsideRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     Attributes:
         line: SHA-256 of the event's line in `set-aside`; an edit of it shows.
         accepted, started: when; `started` is 0 where nothing was delivered.
+        occurrence, missed: of a scheduled one: its due time, and the missed ones it stands for.
         times: the time of each delivery, by the call's key.
         extra: records that `set-aside` doesn't show: calls without an outcome, dropped ones.
     """
@@ -32,6 +33,9 @@ class AsideRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     from_: str | None = None
     asker: str | None = None
     behind: tuple[str, ...] = ()
+    schedule: str | None = None
+    occurrence: int | None = None
+    missed: int = 0
     accepted: int = 0
     started: int = 0
     times: dict[str, int] = field(default_factory=dict)
@@ -87,6 +91,14 @@ class CancelledRecord(RecordBase, frozen=True):
     at: int = 0
 
 
+class MissedRecord(RecordBase, frozen=True):
+    """The event ended without having begun: it was due longer ago than it may be late (R18)."""
+
+    missed: int
+    late_us: int = 0
+    at: int = 0
+
+
 class RetryRecord(RecordBase, frozen=True):
     """A stuck or failed event is queued again, under its number.
 
@@ -111,7 +123,11 @@ class DeletedRecord(RecordBase, frozen=True):
 
 
 class ToldRecord(RecordBase, frozen=True):
-    """The asking agent has the answer on record: the event's outcome may be forgotten (R16)."""
+    """The asking agent has the answer on record: it may be forgotten here (R16).
+
+    Attributes:
+        event: the event that was asked for; 0: what it did was no event, `told` is the id of that.
+    """
 
     told: str
     event: int
@@ -122,9 +138,27 @@ class AnsweredRecord(RecordBase, frozen=True):
     """A change that was asked for under this id was carried out, and answered like this.
 
     Whoever asks again, not having heard the answer, hears it and changes nothing.
+
+    Attributes:
+        owed: to another agent's call: kept until a `told` says that the answer is there (R16).
     """
 
     answered: str
     do: str
     value: Raw
+    owed: bool = False
+    at: int = 0
+
+
+class StoppingRecord(RecordBase, frozen=True):
+    """A signal came while so many events were open; what stops now is no crash (R12)."""
+
+    stopping: int
+    at: int = 0
+
+
+class StopRecord(RecordBase, frozen=True):
+    """The program ended gracefully with so many events open."""
+
+    stop: int
     at: int = 0

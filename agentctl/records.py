@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from agentctl.errors import AgentctlError, FormatTooNew, JournalDamaged
 from agentctl.record_base import RecordBase
+from agentctl.record_kept import OutcomeRecord, StateRecord
 from agentctl.record_moves import (
     AnsweredRecord,
     AsideRecord,
@@ -22,9 +23,19 @@ from agentctl.record_moves import (
     CancelRecord,
     DeletedRecord,
     DropRecord,
+    MissedRecord,
     RequeuedRecord,
     RetryRecord,
+    StoppingRecord,
+    StopRecord,
     ToldRecord,
+)
+from agentctl.record_schedules import (
+    PausedRecord,
+    ResumedRecord,
+    ScheduleRecord,
+    SkippedRecord,
+    UnscheduleRecord,
 )
 
 FORMAT: Final = 1
@@ -65,6 +76,15 @@ class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
         from_: the call key of the event that asked for it (R16); `asker` that event's nonce.
         behind: the instances that wait for it, from the asking one outwards.
         was: the set-aside event whose place it takes: no longer set aside from here on (R10).
+        late: how long after its due time it may begin; later it is missed (R18).
+        schedule, occurrence: of a scheduled one: the schedule's name, and the due time.
+        missed: how many missed due times it stands for, its own included if it is one.
+        next: the schedule's next due time: this record is what moves it on; None: it was the last.
+        beside: it was asked for beside the schedule, and moves nothing.
+        note: what is unusual about its due time, for people.
+
+    A timing of this agent's own makes it: then `from_` is that call, without `asker`, and the
+    record counts with the one that follows, the call's result.
     """
 
     event: int
@@ -80,10 +100,20 @@ class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     asker: str | None = None
     behind: tuple[str, ...] = ()
     was: int | None = None
+    late: int | None = None
     schedule: str | None = None
     occurrence: int | None = None
+    missed: int = 0
+    next: int | None = None
+    beside: bool = False
+    note: str | None = None
     nonce: str = ""
     at: int = 0
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is an occurrence that moves its schedule on."""
+        return self.schedule is not None and not self.beside
 
 
 class StartRecord(RecordBase, frozen=True):
@@ -97,8 +127,10 @@ class CallRecord(RecordBase, frozen=True):
     """The handler asked for something: a capability call, a timer, another agent's handler.
 
     Attributes:
-        fn: `Capability.method`; or `timer`, `ask`, `query`.
-        to: of `ask` and `query`: the instance that is asked; `handler` what of it.
+        fn: `Capability.method`; or `timer`, `ask`, `query`; `trigger` and `schedule` of timings,
+            `cancel` and `result` of what they made, `schedules` of a look at them.
+        to: of what concerns another event: its instance, or its address; `handler` what of it.
+        timing: of `trigger` and `schedule`: when, as it was asked for.
         repeat: false for a call that isn't made again after a crash (R9).
         up: of a timer: the machine's boot and uptime when it was set, which no setting of the
             clock changes (R19).
@@ -111,6 +143,7 @@ class CallRecord(RecordBase, frozen=True):
     to: str | None = None
     handler: str | None = None
     digest: str | None = None
+    timing: Raw | UnsetType = UNSET
     until: int | None = None
     up: str | None = None
     repeat: bool = True
@@ -209,44 +242,6 @@ class FailedRecord(RecordBase, frozen=True):
     at: int = 0
 
 
-class StateRecord(RecordBase, frozen=True):
-    """An instance's committed state, as compaction keeps it."""
-
-    state: Raw
-    of: tuple[str, ...] = ()
-    version: int = 1
-
-
-class OutcomeRecord(RecordBase, frozen=True):
-    """How a keyed event ended, as compaction keeps it (R17)."""
-
-    outcome: int
-    handler: str
-    key: str
-    status: str
-    of: tuple[str, ...] = ()
-    digest: str | None = None
-    value: Raw | UnsetType = UNSET
-    type: str | None = None
-    args: Raw | UnsetType = UNSET
-    text: str | None = None
-    at: int = 0
-
-
-class StoppingRecord(RecordBase, frozen=True):
-    """A signal came while so many events were open; what stops now is no crash (R12)."""
-
-    stopping: int
-    at: int = 0
-
-
-class StopRecord(RecordBase, frozen=True):
-    """The program ended gracefully with so many events open."""
-
-    stop: int
-    at: int = 0
-
-
 Record: TypeAlias = (
     Header
     | EventRecord
@@ -274,6 +269,12 @@ Record: TypeAlias = (
     | DeletedRecord
     | ToldRecord
     | AnsweredRecord
+    | MissedRecord
+    | ScheduleRecord
+    | SkippedRecord
+    | UnscheduleRecord
+    | PausedRecord
+    | ResumedRecord
 )
 
 KINDS: Final[dict[str, type[RecordBase]]] = {
@@ -303,6 +304,12 @@ KINDS: Final[dict[str, type[RecordBase]]] = {
     "deleted": DeletedRecord,
     "told": ToldRecord,
     "answered": AnsweredRecord,
+    "missed": MissedRecord,
+    "schedule": ScheduleRecord,
+    "skipped": SkippedRecord,
+    "unschedule": UnscheduleRecord,
+    "paused": PausedRecord,
+    "resumed": ResumedRecord,
 }
 
 _encoder = msgspec.json.Encoder()

@@ -6,10 +6,12 @@ escaped, secrets masked.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 import msgspec
 
+from agentctl.core.audit_schedules import OF_SCHEDULES, of_schedule, schedule_lines, stands_for
 from agentctl.names import format_instance
 from agentctl.record_moves import (
     AsideRecord,
@@ -17,8 +19,10 @@ from agentctl.record_moves import (
     CancelRecord,
     DeletedRecord,
     DropRecord,
+    MissedRecord,
     RequeuedRecord,
     RetryRecord,
+    StopRecord,
 )
 from agentctl.records import (
     BugRecord,
@@ -28,10 +32,9 @@ from agentctl.records import (
     FailedRecord,
     Header,
     Record,
-    StopRecord,
 )
 from agentctl.secrets import mask
-from agentctl.times import to_rfc3339
+from agentctl.times import format_duration, to_rfc3339
 
 AUDITED: Final = frozenset(
     [
@@ -49,8 +52,11 @@ AUDITED: Final = frozenset(
         CancelledRecord,
         RetryRecord,
         DeletedRecord,
+        MissedRecord,
+        *OF_SCHEDULES,
     ]
 )
+_OF: Final = frozenset([EventRecord, AsideRecord, RequeuedRecord, DropRecord, *OF_SCHEDULES])
 _DENIED: Final = "agentctl.errors.Denied"
 _LONGEST: Final = 2000
 
@@ -58,8 +64,8 @@ _LONGEST: Final = 2000
 def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[str]:
     """The audit lines of a record; `event` is the accepted event that it belongs to."""
     at = to_rfc3339(getattr(record, "at", 0))
-    if isinstance(record, EventRecord | AsideRecord | RequeuedRecord | DropRecord):
-        of: tuple[str, ...] = record.of
+    if type(record) in _OF:
+        of: tuple[str, ...] = getattr(record, "of", ())
     elif isinstance(record, DeletedRecord):
         of = record.deleted
     else:
@@ -76,7 +82,9 @@ def _whats(record: Record, handler: str) -> list[str]:
             started = [f"started: {counted(record.open)} unfinished"] if record.start else []
             return [*repaired, *started]
         case EventRecord():
-            accepted = f"accepted: event #{record.event} of {record.handler}"
+            accepted = f"accepted: event #{record.event} of {record.handler}{of_schedule(record)}"
+            if record.missed > 0:
+                return [stands_for(record), accepted]
             if record.was is None:
                 return [accepted]
             return [f"requeued: event #{record.was} as event #{record.event}", accepted]
@@ -90,7 +98,7 @@ def _whats(record: Record, handler: str) -> list[str]:
         case ErrorRecord() if record.type == _DENIED:
             return [f"denied: call {record.error} ({record.text})"]
         case _:
-            return _changes(record, handler) or _moves(record)
+            return _changes(record, handler) or _moves(record) or schedule_lines(record)
 
 
 def _changes(record: Record, handler: str) -> list[str]:
@@ -101,6 +109,9 @@ def _changes(record: Record, handler: str) -> list[str]:
             return [f"cancelled: event #{record.cancelled} of {handler}, its clean-up is done"]
         case CancelledRecord():
             return [f"cancelled: event #{record.cancelled} of {handler}{_who(record)}"]
+        case MissedRecord(late_us=late_us):
+            late = format_duration(timedelta(microseconds=late_us))
+            return [f"missed: event #{record.missed} of {handler} (due {late} ago)"]
         case RetryRecord():
             return [f"retried: event #{record.retry} of {handler}{_who(record)}"]
         case DeletedRecord():

@@ -1,7 +1,7 @@
 """Which records are still needed, in the order of a rewritten journal.
 
-Header, states, outcomes of keyed events, answers, `aside` records, the ended events that are
-still kept, then the open events, their records as they are. The next number stays.
+Header, states, outcomes of keyed events, answers, schedules, `aside` records, the ended events
+that are still kept, then the open events, their records as they are. The next number stays.
 """
 
 from __future__ import annotations
@@ -50,6 +50,13 @@ def _kept(history: JournalHistory, now_us: int, keeping: Keeping) -> Iterator[by
     for answered in history.answered.values():
         if answered.at + ANSWERS_KEPT_US > now_us:
             yield encode(answered)
+    for owed in history.owed.values():
+        yield encode(owed)
+    for schedule in history.schedules.live.values():
+        yield encode(schedule)
+    for gone in history.schedules.gone.values():
+        if retention_us is None or gone.at + retention_us > now_us:
+            yield encode(gone)
     for aside in history.asides.values():
         yield encode(aside)
     for ended in history.kept.worth(now_us=now_us, keep_failed_us=keeping.keep_failed_us):

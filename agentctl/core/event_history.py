@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from agentctl.core.keys import Delivery, call_of, path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
-from agentctl.record_moves import CancelledRecord, CancelRecord, RetryRecord
+from agentctl.record_moves import CancelledRecord, CancelRecord, MissedRecord, RetryRecord
 from agentctl.records import (
     AgainRecord,
     BugRecord,
@@ -30,7 +30,7 @@ from agentctl.records import (
 CANCEL: Final = ""
 """The path under which a cancellation stands among an event's deliveries."""
 
-EndRecord: TypeAlias = DoneRecord | FailedRecord | CancelledRecord
+EndRecord: TypeAlias = DoneRecord | FailedRecord | CancelledRecord | MissedRecord
 
 EventRecordLike: TypeAlias = (
     StartRecord
@@ -218,4 +218,5 @@ _EVENT_FOLDS: Final[dict[type, Callable[[EventHistory, Any], None]]] = {
     DoneRecord: EventHistory._ended,
     FailedRecord: EventHistory._ended,
     CancelledRecord: EventHistory._ended,
+    MissedRecord: EventHistory._ended,
 }

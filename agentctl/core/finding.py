@@ -8,7 +8,7 @@ from typing import Final
 from agentctl.core.event_history import EndRecord, EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.names import Identity
-from agentctl.record_moves import CancelledRecord
+from agentctl.record_moves import CancelledRecord, MissedRecord
 from agentctl.records import DoneRecord
 
 SET_ASIDE: Final = "set_aside"
@@ -75,4 +75,6 @@ def status_of(end: EndRecord) -> str:
     """How an event ended, in R8's words."""
     if isinstance(end, DoneRecord):
         return "completed"
+    if isinstance(end, MissedRecord):
+        return "missed"
     return "cancelled" if isinstance(end, CancelledRecord) else "failed"

@@ -11,36 +11,29 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
-from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of
+from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of, request_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
+from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
 from agentctl.names import Identity
+from agentctl.record_kept import OutcomeRecord, StateRecord
 from agentctl.record_moves import (
     AnsweredRecord,
     AsideRecord,
-    CancelledRecord,
     DeletedRecord,
     DropRecord,
     RequeuedRecord,
     RetryRecord,
-    ToldRecord,
-)
-from agentctl.records import (
-    DoneRecord,
-    EventRecord,
-    FailedRecord,
-    Header,
-    OutcomeRecord,
-    Record,
-    StateRecord,
     StoppingRecord,
     StopRecord,
+    ToldRecord,
 )
+from agentctl.records import DoneRecord, EventRecord, Header, Record
 from agentctl.times import LAST_INSTANT_US
 
 ANSWERS_KEPT_US: Final = 60_000_000
@@ -65,6 +58,8 @@ class JournalHistory:
         to_tell: what the last events that ended had asked other agents: a crash may have kept
             these from hearing that they may forget it.
         asides: the events whose lines lie in `set-aside`, by number.
+        schedules: the schedules of its instances.
+        owed: of `answered`, what other agents' calls were answered and may not have heard yet.
         stopping: the last program said that it stops; what it cut off is no crash.
         stopped: the last program ended gracefully.
     """
@@ -84,17 +79,32 @@ class JournalHistory:
         self.to_tell: deque[tuple[str, Asking]] = deque(maxlen=LATELY)
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
+        self.schedules = Schedules()
+        self.owed: dict[str, AnsweredRecord] = {}
         self.stopping = False
         self.latest_us = 0
         self.records = 0
         self._promised: str | None = None
+        self._held: tuple[str, Record, bytes] | None = None
 
     def fold(self, kind: str, record: Record, body: bytes) -> None:
         """Take the journal's next record.
 
+        What a call of the agent's own makes counts with the call's result, which follows it in
+        one write: a crash that cuts the write short leaves neither.
+
         Raises:
             ValueError: it can't follow what stands before it.
         """
+        if self._held is not None:
+            held, self._held = self._held, None
+            self._fold(*held)
+        if is_made_by_call(record) and not self._is_carried_over(self.records + 1):
+            self._held = (kind, record, body)
+            return
+        self._fold(kind, record, body)
+
+    def _fold(self, kind: str, record: Record, body: bytes) -> None:
         self.records += 1
         self._promised = None
         if (self.header is None) is not (type(record) is Header):
@@ -109,6 +119,9 @@ class JournalHistory:
         of = type(record)
         if of in AUDITED and self._trail is not None:
             self._audit(self._trail, record, event or self.kept.events.get(number))
+        if of in FOLDS:
+            self.schedules.fold(record, carried_over=self._is_carried_over())
+            return
         whole = _JOURNAL_FOLDS.get(of)
         if whole is not None:
             whole(self, record, body)
@@ -124,16 +137,16 @@ class JournalHistory:
     def _audit(self, trail: AuditTrail, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
         assert isinstance(header, Header)
-        if self._is_carried_over:
+        if self._is_carried_over():
             return
         if number_of(record) in self.asides and not isinstance(record, RequeuedRecord | DropRecord):
             return  # a requeue puts back what was audited when it first happened
         trail.add(audit_lines(header.agent, record, event.accepted if event else None))
 
-    @property
-    def _is_carried_over(self) -> bool:
-        """Whether the record being folded is one that the last rewrite took along."""
-        return self.header is not None and 1 < self.records <= 1 + self.header.kept
+    def _is_carried_over(self, line: int | None = None) -> bool:
+        """Whether the record being folded, or that of a line, is one that a rewrite took along."""
+        line = self.records if line is None else line
+        return self.header is not None and 1 < line <= 1 + self.header.kept
 
     def _header(self, record: Header, _body: bytes) -> None:
         self.header = record
@@ -146,9 +159,11 @@ class JournalHistory:
             # A requeue begins; `requeued` commits it, and without that it was not written.
             self.requeuing[record.event] = EventHistory(record, body)
             return
-        used = record.event < self.next_event and not self._is_carried_over
+        used = record.event < self.next_event and not self._is_carried_over()
         if used or record.event in self.open:
             raise ValueError(f"event {record.event} is there twice")
+        if record.moves and not self._is_carried_over():
+            self.schedules.moved(record)
         self.begin(EventHistory(record, body))
         if record.was is not None:
             self.asides.pop(record.was, None)
@@ -177,7 +192,7 @@ class JournalHistory:
     def _reopened(self, number: int) -> EventHistory | None:
         """A failed event that a retry queues again."""
         event = self.kept.events.get(number)
-        if event is not None and self._is_carried_over:
+        if event is not None and self._is_carried_over():
             self.kept.take(number)  # how it ended since then stands in a record of its own
             self._opened(event)
         elif event is not None:
@@ -189,7 +204,7 @@ class JournalHistory:
             raise ValueError(f"event {event.number} ends, which is only being requeued")
         if self.header is not None:
             self.to_tell += answers_had(self.header.agent, event)
-        if self._is_carried_over:
+        if self._is_carried_over():
             # What became of it since then stands in records of its own.
             self._closed(event)
             self.kept.add(event)
@@ -225,7 +240,7 @@ class JournalHistory:
             event.check_may_follow("aside")
             self.set_aside(event, record)
             return
-        if not self._is_carried_over:
+        if not self._is_carried_over():
             raise ValueError(f"event {record.aside} is set aside, and isn't open")
         self.asides[record.aside] = record
         self.next_event = max(self.next_event, record.aside + 1)
@@ -275,12 +290,13 @@ class JournalHistory:
         self.states.pop(of, None)
         self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
         self.kept.forget(of)
+        self.schedules.forget(of)
 
     def _told(self, record: ToldRecord, body: bytes) -> None:
         event = self.open.get(record.event) or self.kept.events.get(record.event)
         if event is not None:
             event.bodies.append(body)  # kept or reopened, it is known after a rewrite, too
-            self.told(event)
+        self.take_told(record)
 
     def told(self, event: EventHistory) -> None:
         """Take note that nobody waits any more for the answer of an event, open or over."""
@@ -289,6 +305,21 @@ class JournalHistory:
         if asking is not None:
             self.asked.pop(asking, None)
             self.kept.told(asking)
+
+    def told_record(self, asking: Asking, at_us: int) -> ToldRecord | None:
+        """What says that an asking call has its answer; None: nothing is remembered for it."""
+        number = self.event_for(asking)
+        if number is not None:
+            return ToldRecord(asking[0], number, at=at_us)
+        request = request_of(asking)
+        return ToldRecord(request, 0, at=at_us) if request in self.owed else None
+
+    def take_told(self, record: ToldRecord) -> None:
+        """Take note of that."""
+        self.owed.pop(record.told, None)
+        event = self.open.get(record.event) or self.kept.events.get(record.event)
+        if event is not None:
+            self.told(event)
 
     def event_for(self, asking: Asking) -> int | None:
         """The event that an asking call asked for, open or over, while it may hear the answer."""
@@ -300,9 +331,22 @@ class JournalHistory:
         return any((one.from_, one.asker) == asking for one in self.asides.values())
 
     def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
-        remember(self.answered, record)
-        if record.do == "invoke" and not self._is_carried_over:
+        self.remember(record)
+        if record.do == "invoke" and not self._is_carried_over():
             self._promised = record.answered
+
+    def remember(self, record: AnsweredRecord) -> None:
+        """Note an answer, and forget those that nobody can be asking for any more."""
+        if record.owed:
+            self.owed[record.answered] = record
+            return
+        self.answered[record.answered] = record
+        while next(iter(self.answered.values())).at < record.at - ANSWERS_KEPT_US:
+            self.answered.popitem(last=False)
+
+    def answer_to(self, request: str) -> AnsweredRecord | None:
+        """What was answered to a request, as far as that is remembered; "" is none."""
+        return self.answered.get(request) or self.owed.get(request)
 
     def end(self) -> None:
         """Take note that the journal ends here.
@@ -312,7 +356,9 @@ class JournalHistory:
         """
         if self._promised is not None:
             self.answered.pop(self._promised, None)
+            self.owed.pop(self._promised, None)
             self._promised = None
+        self._held = None
 
     def _stopping(self, _record: StoppingRecord, _body: bytes) -> None:
         self.stopping = True
@@ -335,36 +381,3 @@ _JOURNAL_FOLDS: Final[dict[type, Callable[[JournalHistory, Any, bytes], None]]] 
     ToldRecord: JournalHistory._told,
     AnsweredRecord: JournalHistory._answered,
 }
-
-
-def remember(answered: OrderedDict[str, AnsweredRecord], record: AnsweredRecord) -> None:
-    """Note an answer, and forget those that nobody can be asking for any more."""
-    answered[record.answered] = record
-    while answered and next(iter(answered.values())).at < record.at - ANSWERS_KEPT_US:
-        answered.popitem(last=False)
-
-
-def outcome_of(accepted: EventRecord, end: EndRecord) -> OutcomeRecord:
-    """What compaction keeps of a keyed event that ended (R17)."""
-    assert accepted.key is not None
-    match end:
-        case DoneRecord():
-            number, status = end.done, "completed"
-        case CancelledRecord():
-            number, status = end.cancelled, "cancelled"
-        case FailedRecord():
-            number, status = end.failed, "failed"
-    failed = end if isinstance(end, FailedRecord) else None
-    return OutcomeRecord(
-        number,
-        accepted.handler,
-        accepted.key,
-        status,
-        of=accepted.of,
-        digest=accepted.digest,
-        value=end.value if isinstance(end, DoneRecord) else UNSET,
-        type=failed.type if failed else None,
-        args=failed.args if failed else UNSET,
-        text=failed.text if failed else None,
-        at=end.at,
-    )

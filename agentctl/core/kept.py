@@ -10,32 +10,49 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from agentctl.core.event_history import EventHistory
+from msgspec import UNSET
+
+from agentctl.core.event_history import EndRecord, EventHistory
 from agentctl.names import Identity, format_call_key, format_instance
-from agentctl.records import FailedRecord
+from agentctl.record_kept import OutcomeRecord
+from agentctl.record_moves import CancelledRecord, MissedRecord
+from agentctl.records import DoneRecord, EventRecord, FailedRecord
 
 KEEP: Final = 100
 """So many are kept where no program has said otherwise yet; as a header without the field."""
 MOST_FAILED: Final = 1000
 """So many failed events are kept at most, however young."""
 
+_REMEMBERED: Final = frozenset(["ask", "trigger", "schedule"])
+"""What the asked agent remembers until it knows that the answer is there."""
+
 Asking: TypeAlias = tuple[str, str]
 """Who asked: the asking call's key, and the random part of its event."""
+
+
+def request_of(asking: Asking) -> str:
+    """The id under which a call asks another agent for something that is no event."""
+    return "-".join(asking)
 
 
 def asking_of(event: EventHistory) -> Asking | None:
     """Who asked for an event, if another agent did."""
     accepted = event.accepted
-    return None if accepted.from_ is None else (accepted.from_, accepted.asker or "")
+    if accepted.from_ is None or accepted.asker is None:
+        return None
+    return accepted.from_, accepted.asker
 
 
 def answers_had(agent: str, event: EventHistory) -> Iterator[tuple[str, Asking]]:
     """What an event asked other agents and waits for no longer, each with the agent asked."""
     accepted = event.accepted
     for path, call in event.calls.items():
-        if call.fn == "ask" and call.to is not None and path in event.ended:
+        if call.fn not in _REMEMBERED or call.to is None or path not in event.ended:
+            continue
+        asked = call.to.partition("/")[0]
+        if call.fn == "ask" or asked != agent:  # one's own timings need no memory
             key = format_call_key(format_instance(agent, accepted.of), accepted.event, path)
-            yield call.to.partition("/")[0], (key, accepted.nonce)
+            yield asked, (key, accepted.nonce)
 
 
 class Kept:
@@ -125,3 +142,31 @@ class Kept:
                 or (isinstance(end, FailedRecord) and young)
             ):
                 yield event
+
+
+def outcome_of(accepted: EventRecord, end: EndRecord) -> OutcomeRecord:
+    """What compaction keeps of a keyed event that ended (R17)."""
+    assert accepted.key is not None
+    match end:
+        case DoneRecord():
+            number, status = end.done, "completed"
+        case CancelledRecord():
+            number, status = end.cancelled, "cancelled"
+        case MissedRecord():
+            number, status = end.missed, "missed"
+        case FailedRecord():
+            number, status = end.failed, "failed"
+    failed = end if isinstance(end, FailedRecord) else None
+    return OutcomeRecord(
+        number,
+        accepted.handler,
+        accepted.key,
+        status,
+        of=accepted.of,
+        digest=accepted.digest,
+        value=end.value if isinstance(end, DoneRecord) else UNSET,
+        type=failed.type if failed else None,
+        args=failed.args if failed else UNSET,
+        text=failed.text if failed else None,
+        at=end.at,
+    )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
+from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import (
     AsideRecord,
     CancelledRecord,
     CancelRecord,
     DropRecord,
+    MissedRecord,
     RequeuedRecord,
     RetryRecord,
 )
@@ -24,7 +26,6 @@ from agentctl.records import (
     FailedRecord,
     FiredRecord,
     OkRecord,
-    OutcomeRecord,
     ParkedRecord,
     Record,
     StartRecord,
@@ -66,6 +67,7 @@ _NUMBER_FIELDS: Final = {
     DropRecord: "drop",
     CancelRecord: "cancel",
     CancelledRecord: "cancelled",
+    MissedRecord: "missed",
     RetryRecord: "retry",
     OutcomeRecord: "outcome",
 }

@@ -35,7 +35,7 @@ _AT_WORK: Final = _WITHOUT_A_RUN | frozenset(
 )
 
 ALLOWED: Final[dict[Phase, frozenset[str]]] = {
-    Phase.QUEUED: _WITHOUT_A_RUN | {"aside"},
+    Phase.QUEUED: _WITHOUT_A_RUN | {"aside", "missed"},
     Phase.EXECUTING: _AT_WORK | {"aside"},
     Phase.PARKED: _AT_WORK,
     Phase.STUCK: _WITHOUT_A_RUN | {"aside", "retry"},

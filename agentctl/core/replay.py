@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import CANCEL, EventHistory
-from agentctl.records import CallRecord
+from agentctl.records import CallRecord, OkRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,14 @@ class Replay:
             return recorded
         return Difference(path, describe(recorded), describe(asked))
 
+    def read(self, path: str) -> bytes | None:
+        """The recorded result of what is answered at once, not delivered; None: there is none."""
+        for delivered, record in self._history.deliveries:
+            if delivered == path and isinstance(record, OkRecord):
+                self.undelivered -= 1
+                return bytes(record.value)
+        return None
+
     def to_accept(self, found: Difference) -> tuple[list[str], list[str]]:
         """What must go from the record for the program's way to go on; paths.
 
@@ -87,6 +95,8 @@ def _same(recorded: CallRecord, asked: CallRecord, *, by_name: bool) -> bool:
         return True
     if asked.digest is not None or recorded.digest is not None:
         return recorded.digest == asked.digest
+    if not _same_json(recorded.timing, asked.timing):
+        return False
     return _same_json(recorded.args, asked.args) and _same_json(recorded.kwargs, asked.kwargs)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # counting needs neither, and they take a while to load
 OpenWord: TypeAlias = Literal["scheduled", "queued", "running", "sleeping", "waiting", "stuck"]
 
 TIMER: Final = "timer"
-WAITS: Final = frozenset(["ask", "query"])
+WAITS: Final = frozenset(["ask", "query", "result"])
 """Calls by which an event waits for somebody else's answer."""
 
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from agentctl.core.keys import path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
+from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
 from agentctl.core.states import TIMER, OpenWord, Pending, pending_of, word_of
 from agentctl.names import Identity
 from agentctl.records import CallRecord, EventRecord, Header, decode
@@ -24,6 +25,7 @@ _FN: Final = re.compile(rb'\{"call":"[0-9.-]+","fn":"([^"\\]*)"')
 _OF_NO_EVENT: Final = frozenset(
     [b"stopping", b"stop", b"state", b"outcome", b"answered", b"synced"]
 )
+_OF_SCHEDULES: Final = frozenset([b"schedule", b"skipped", b"unschedule", b"paused", b"resumed"])
 _ENDS: Final = frozenset([b"done", b"failed", b"cancelled", b"missed"])
 _LEADS_TO: Final[Mapping[str, Phase]] = {
     **dict.fromkeys(("start", "again", "call", "ok", "error", "fired"), Phase.EXECUTING),
@@ -71,6 +73,7 @@ class _Open:
 
 
 _NOTHING: Final = Pending()
+_READ_FOR: Final = (b'"due":', b'"of":', b'"was":', b'"schedule":')
 
 
 def _call(body: bytes) -> tuple[str, int | None]:
@@ -100,14 +103,25 @@ class Tally:
         self._live: dict[bytes, _Open] = {}
         self._requeuing: set[bytes] = set()
         self._failed: dict[bytes, _Open] = {}
+        self._held: bytes | None = None
+        self._schedules: Schedules | None = None
 
     def fold(self, body: bytes) -> None:
-        """Take the journal's next line.
+        """Take the journal's next line; what a call makes counts with the call's result.
 
         Raises:
             ValueError: it can't follow what stands before it, or is no record.
             FormatTooNew: it is of a kind that this version doesn't know.
         """
+        if self._held is not None:
+            held, self._held = self._held, None
+            self._fold(held)
+        if b'"from":' in body and self.records > self.kept and is_made_by_call(decode(body)):
+            self._held = body
+        else:
+            self._fold(body)
+
+    def _fold(self, body: bytes) -> None:
         begin = _BEGIN(body)
         if begin is None or self.agent is None:
             self._read(body)
@@ -116,6 +130,9 @@ class Tally:
         event = self._live.get(number)
         following = None if event is None else _NEXT[event.phase].get(kind)
         if event is None or following is None:
+            if kind in _OF_SCHEDULES:
+                self._read(body)
+                return
             self.records += kind != b"synced"
             if kind not in _OF_NO_EVENT:
                 self._move(kind, number, event, body)
@@ -139,6 +156,19 @@ class Tally:
             raise ValueError("the first record, and only it, is the header")
         if isinstance(record, Header):
             self.agent, self.kept = record.agent, record.kept
+        elif type(record) in FOLDS:
+            self.schedules.fold(record, carried_over=self._is_carried_over)
+
+    @property
+    def schedules(self) -> Schedules:
+        """The schedules."""
+        if self._schedules is None:
+            self._schedules = Schedules()
+        return self._schedules
+
+    @property
+    def _is_carried_over(self) -> bool:
+        return self.records <= 1 + self.kept
 
     def _move(self, kind: bytes, number: bytes, event: _Open | None, body: bytes) -> None:
         """Take a record by which an event comes, goes, or comes back."""
@@ -174,10 +204,12 @@ class Tally:
         due_us: int | None = None
         of: Identity = ()
         was = 0
-        if b'"due":' in body or b'"of":' in body or b'"was":' in body:
+        if any(member in body for member in _READ_FOR):
             record = decode(body)
             assert isinstance(record, EventRecord)
             due_us, of, was = record.due, record.of, record.was or 0
+            if record.moves and not self._is_carried_over:
+                self.schedules.moved(record)
         if int(number) in self.asides:
             self._requeuing.add(number)
         else:
@@ -225,6 +257,9 @@ class Tally:
                 yield event.due_us
             elif (until_us := event.pending().until_us) is not None:
                 yield until_us
+        for schedule in self.schedules.live.values():
+            if not schedule.paused:
+                yield schedule.due
 
     def longer_than(self, records: int) -> Iterator[tuple[Identity, int]]:
         """The open events with more records than that, as instance and number."""

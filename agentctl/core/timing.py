@@ -81,6 +81,17 @@ class Sent(Struct, frozen=True, omit_defaults=True):
     period_us: int | None = None
     key: str | None = None
 
+    @property
+    def agent(self) -> str:
+        """The agent whose handler it runs."""
+        return self.instance.partition("/")[0]
+
+    @property
+    def shown(self) -> str:
+        """What it is, in one line: the event's address, or the schedule and its due time."""
+        if self.event is not None:
+            return f"{self.instance}#{self.event}"
+        return f"{self.instance} {self.schedule} {self.due_us}"
 
 def check(timing: Timing) -> None:
     """Refuse a timing that can't be meant.

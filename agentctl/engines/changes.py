@@ -12,7 +12,14 @@ from typing import TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from agentctl.core.lifecycle import Cancellation as Cancellation
+from agentctl.core.lifecycle import Cancellation
+from agentctl.engines.schedules import (
+    FireRequest,
+    Paused,
+    PauseRequest,
+    Unscheduled,
+    UnscheduleRequest,
+)
 from agentctl.names import Identity
 
 
@@ -149,6 +156,7 @@ class Deleted(Struct, frozen=True):
         cancelled: its events that are cancelled by that.
         keys: how many idempotency keys were remembered.
         cleaning_up: those of the cancelled that end only once they have cleaned up.
+        schedules: the names of those that it had.
     """
 
     instance: str
@@ -156,6 +164,7 @@ class Deleted(Struct, frozen=True):
     cancelled: tuple[str, ...]
     keys: int
     cleaning_up: tuple[str, ...] = ()
+    schedules: tuple[str, ...] = ()
 
 
 class RequeueRequest(Struct, frozen=True, tag_field="do", tag="requeue"):
@@ -213,8 +222,19 @@ class Dropped(Struct, frozen=True):
     event: str
 
 
-Change: TypeAlias = CancelRequest | RetryRequest | DeleteRequest | RequeueRequest | DropRequest
-Answer: TypeAlias = Cancelled | Retried | Deleted | RequeuedAll | Dropped
+Change: TypeAlias = (
+    CancelRequest
+    | RetryRequest
+    | DeleteRequest
+    | RequeueRequest
+    | DropRequest
+    | UnscheduleRequest
+    | PauseRequest
+    | FireRequest
+)
+Answer: TypeAlias = (
+    Cancelled | Retried | Deleted | RequeuedAll | Dropped | Unscheduled | Paused | Accepted
+)
 
 ANSWERS: dict[type, type] = {
     CancelRequest: Cancelled,
@@ -222,4 +242,7 @@ ANSWERS: dict[type, type] = {
     DeleteRequest: Deleted,
     RequeueRequest: RequeuedAll,
     DropRequest: Dropped,
+    UnscheduleRequest: Unscheduled,
+    PauseRequest: Paused,
+    FireRequest: Accepted,
 }

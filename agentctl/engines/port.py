@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EndStatus: TypeAlias = Literal["completed", "failed", "cancelled", "stuck"]
+EndStatus: TypeAlias = Literal["completed", "failed", "cancelled", "missed", "stuck"]
 
 
 class InvokeRequest(Struct, frozen=True):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from agentctl.core.lifecycle import Cancellation
 from agentctl.engines.changes import (
-    Cancellation,
     Cancelled,
     CancelRequest,
     Deleted,

@@ -88,15 +88,10 @@ def now() -> datetime:
 
 def today(tz: Zone, /) -> date:
     """The date of `now()` in a zone, a `tzinfo` or a name like `Europe/Berlin`."""
-    return now().astimezone(zone_of(tz)).date()
+    return now().astimezone(_zone(tz)).date()
 
 
-def zone_of(tz: Zone) -> tzinfo:
-    """The zone of a name; a `tzinfo` is one itself.
-
-    Raises:
-        UsageError: there is none of this name.
-    """
+def _zone(tz: Zone) -> tzinfo:
     return find_zone(tz) if isinstance(tz, str) else tz
 
 

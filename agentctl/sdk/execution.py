@@ -58,6 +58,11 @@ class Target(Struct, frozen=True):
     identity: tuple[str, ...]
     name: str
 
+    @property
+    def shown(self) -> str:
+        """`Bot.request`."""
+        return f"{self.agent}.{self.name}"
+
 
 class AskOp(Struct, frozen=True):
     """A question to another instance: one of its handlers, as an event of its own, or a query.
@@ -101,12 +106,22 @@ class SendOp(Struct, frozen=True):
     timing: Timing
     returns: type[Sent]
 
+    @property
+    def agent(self) -> str:
+        """The agent that is asked."""
+        return self.target.agent
+
 
 class CancelOp(Struct, frozen=True):
     """Cancel what a timing made; its result is a `Cancellation`."""
 
     path: str
     sent: Sent
+
+    @property
+    def agent(self) -> str:
+        """The agent that is asked."""
+        return self.sent.agent
 
 
 class ResultOp(Struct, frozen=True):
@@ -119,6 +134,11 @@ class ResultOp(Struct, frozen=True):
     path: str
     sent: Sent
     cls: type | None
+
+    @property
+    def agent(self) -> str:
+        """The agent that is asked."""
+        return self.sent.agent
 
 
 Op: TypeAlias = CallOp | TimerOp | AskOp | SendOp | CancelOp | ResultOp

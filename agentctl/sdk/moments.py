@@ -1,4 +1,7 @@
-"""Times as an agent's code gives them, to microseconds; whatever makes no sense is refused here."""
+"""Times as an agent's code gives them, to microseconds.
+
+What is no time at all is refused here; what can't be meant, by `timing.check`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from agentctl.errors import UsageError
-from agentctl.sdk.capability import Duration
-from agentctl.sdk.context import Zone, zone_of
+from agentctl.sdk.context import Zone
 from agentctl.sdk.loop import LONGEST_WAIT_S
 from agentctl.times import from_datetime, to_us
 
@@ -41,18 +43,6 @@ def _too_long(what: str, duration: object) -> UsageError:
     return UsageError(f"{what} is {shown}", hint="give seconds or a timedelta, 1000 years at most")
 
 
-def duration_us(what: str, duration: Duration) -> int:
-    """How long something may take.
-
-    Raises:
-        UsageError: as `wait_us`, or it is less than zero.
-    """
-    us = wait_us(what, duration)
-    if us < 0:
-        raise UsageError(f"{what} is {duration}, less than nothing")
-    return us
-
-
 def period_us(period: timedelta) -> int:
     """How long a round takes.
 
@@ -73,7 +63,7 @@ def instant_us(what: str, when: datetime) -> int:
     """The instant that an aware datetime means.
 
     Raises:
-        UsageError: it is no datetime, has no zone, or lies before 1970.
+        UsageError: it is no datetime, or has no zone.
     """
     if not isinstance(when, datetime):
         raise UsageError(f"{what} is {when!r}, and no datetime", hint="now() + timedelta(days=1)")
@@ -82,24 +72,18 @@ def instant_us(what: str, when: datetime) -> int:
             f"{what} is {when}, and has no zone",
             hint="""give it one: datetime(…, tzinfo=ZoneInfo("Europe/Berlin"))""",
         )
-    us = from_datetime(when)
-    if us < 0:
-        raise UsageError(f"{what} is {when}, before 1970")
-    return us
+    return from_datetime(when)
 
 
 def zone_name(tz: Zone) -> str:
     """The name of a zone, under which its rules are looked up again.
 
     Raises:
-        UsageError: it has none, or there is no such zone.
+        UsageError: it has none.
     """
-    if isinstance(tz, str):
-        zone = zone_of(tz)
-        return "UTC" if zone is UTC else tz
-    if tz is UTC:
+    if tz is UTC or (isinstance(tz, str) and tz.upper() == "UTC"):
         return "UTC"
-    name = tz.key if isinstance(tz, ZoneInfo) else None
-    if name is None:
+    name = tz.key if isinstance(tz, ZoneInfo) else tz
+    if not isinstance(name, str):
         raise UsageError(f"tz is {tz!r}, and has no name", hint="name it like Europe/Berlin")
     return name

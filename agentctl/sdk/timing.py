@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeAlias, T
 
 from msgspec import structs
 
-from agentctl.core.timing import Missed, Overlap, Timing
+from agentctl.core.timing import Missed, Overlap, Timing, check
 from agentctl.errors import UsageError
 from agentctl.sdk.asking import ask
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import Zone
 from agentctl.sdk.execution import SendOp
-from agentctl.sdk.moments import duration_us, instant_us, period_us, wait_us, zone_name
+from agentctl.sdk.moments import instant_us, period_us, wait_us, zone_name
 from agentctl.sdk.planned import not_yet
 from agentctl.sdk.registry import Reference
 from agentctl.sdk.stubs import CallStub, running_loop
@@ -133,7 +133,7 @@ class BoundHandler(Generic[P, R_co]):
             period_us=period_us(period),
             missed=missed,
             overlap=overlap,
-            jitter_us=duration_us("the jitter", jitter),
+            jitter_us=wait_us("the jitter", jitter),
             late_us=_late_us(max_late),
         )
         if isinstance(first, datetime):
@@ -167,7 +167,7 @@ class BoundHandler(Generic[P, R_co]):
             tz=zone_name(tz),
             missed=missed,
             overlap=overlap,
-            jitter_us=duration_us("the jitter", jitter),
+            jitter_us=wait_us("the jitter", jitter),
             late_us=_late_us(max_late),
         )
         return self._timed("cron", priority, timing, ScheduleHandle)
@@ -183,6 +183,7 @@ class BoundHandler(Generic[P, R_co]):
     ) -> Timed[P, M]:
         if priority != "medium":
             raise not_yet(f"priority={priority!r}")
+        _check(timing)
         loop = running_loop()
         reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)
         fn = f"{type(self._obj).__name__}.{self._handler.name}.{how}"
@@ -255,11 +256,7 @@ class Timed(Generic[P, M]):
         return made_of(self._returns, sent, invoker)
 
     def _from(self, now_us: int) -> Timing:
-        """Turn what counts from now into a due time.
-
-        Raises:
-            UsageError: the timing makes no sense.
-        """
+        """Turn what counts from now into a due time."""
         timing, wait = self._timing, self._wait_us
         if wait is not None and (wait > 0 or timing.recurs):
             timing = structs.replace(timing, due_us=now_us + max(wait, 0))
@@ -267,4 +264,12 @@ class Timed(Generic[P, M]):
 
 
 def _late_us(max_late: Duration | None) -> int | None:
-    return None if max_late is None else duration_us("max_late", max_late)
+    return None if max_late is None else wait_us("max_late", max_late)
+
+
+def _check(timing: Timing) -> None:
+    texts: dict[str, object] = {"name": timing.name, "key": timing.key, "cron": timing.cron}
+    for what, text in texts.items():
+        if not isinstance(text, str | None):
+            raise UsageError(f"the {what} is {text!r}, and no text")
+    check(timing)

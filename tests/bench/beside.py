@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentctl.engines.changes import Cancellation, Cancelled, CancelRequest, Invoked
+from agentctl.core.lifecycle import Cancellation
+from agentctl.engines.changes import Cancelled, CancelRequest, Invoked
 from agentctl.engines.local.control import AsyncControl
 from agentctl.engines.local.control.wire import Rest, WaitRequest
 from agentctl.engines.local.desk import FilesDesk

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from abc import abstractmethod
+from contextlib import aclosing
 from datetime import date, datetime, timedelta
 from typing import assert_type
 
@@ -57,6 +58,8 @@ class Bot(Agent):
             assert_type(tick.due, datetime)
             assert_type(tick.missed, int)
             break
+        async with aclosing(every(timedelta(minutes=5))) as rounds:
+            assert_type(await anext(rounds), Tick)
         return random()
 
     @handler

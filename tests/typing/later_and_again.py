@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, assert_type
+from zoneinfo import ZoneInfo
 
 from agentctl import (
     Agent,
+    BoundHandler,
     Cancellation,
     Capability,
     ScheduleHandle,
@@ -77,6 +79,9 @@ class Poller(Agent):
         assert_type(await self.poll.after(timedelta(1), max_late=5)(url), Token[None])
         assert_type(await self.poll.at(now())(url), Token[None])
         assert_type(self.pending.address, str)
+        assert_type(self.pending.name, str | None)
+        assert_type(self.pending.due, datetime | None)
+        assert_type(self.pending.handler, str)
         assert_type(await self.pending.cancel(), Cancellation)
         assert_type(await self.pending.result(), None)
 
@@ -88,6 +93,12 @@ class Poller(Agent):
             "0 9 * * 1-5", tz="Europe/Berlin", name="report", missed="all", overlap="queue"
         )
         assert_type(await nine(), ScheduleHandle)
+        assert_type(await self.report.cron("0 9 * * *", tz=UTC, name="r")(), ScheduleHandle)
+        zone = ZoneInfo("Europe/Berlin")
+        await self.report.cron("0 9 * * *", tz=zone, name="r", jitter=60, max_late=timedelta(1))()
+        await self.cleanup.every(timedelta(1), name="c", first=timedelta(0), missed="skip")()
+        await self.cleanup.every(timedelta(1), name="c", first=now(), overlap="allow", jitter=0.5)()
+        assert_type(hourly.name, str)
         assert_type(self.schedules, Mapping[str, ScheduleHandle])
         assert_type(hourly.due, datetime)
         assert_type(hourly.period, timedelta | None)
@@ -100,7 +111,18 @@ class Poller(Agent):
         token = await Other.ref("k").total.trigger()()
         assert_type(token, Token[int])
         assert_type(await token.result(), int)
+        same: Token[int | str] = token  # a token of what is one is a token of either
+        await same.result()
+        assert_type(Other.ref("k").total, BoundHandler[[], int])
+        later: Awaitable[Token[int]] = Other.ref("k").total.at(now(), name="n", key="k")()
+        await later
         return await token.result()
+
+    @handler
+    async def keep(self, token: Token[int], handles: list[ScheduleHandle]) -> ScheduleHandle | None:
+        await self.keep.after(1)(token, handles=handles)
+        assert_type(await token.result(), int)
+        return handles[0] if handles else None
 
 
 class Careful(Poller):
@@ -112,3 +134,10 @@ class Careful(Poller):
 async def a_host(poller: Poller) -> None:
     assert_type(await poller.health(), int)
     assert_type(await poller.poll("https://example.org"), None)
+    token = await poller.poll.after(timedelta(days=1), key="k")("https://example.org")
+    assert_type(token, Token[None])
+    assert_type(await token.cancel(), Cancellation)
+    assert_type(await poller.cleanup.every(timedelta(1), name="c")(), ScheduleHandle)
+    assert_type(poller.schedules["c"].period, timedelta | None)
+    assert_type(await Other.ref("k").total.trigger()(), Token[int])
+    assert_type(backoff(1, 2, cap=3, factor=1.5), float)

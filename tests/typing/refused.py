@@ -18,9 +18,11 @@ from agentctl import (
     Token,
     WaitForInput,
     Workflow,
+    backoff,
     bind,
     blocking,
     call,
+    every,
     handler,
     sleep,
     start,
@@ -98,6 +100,16 @@ class Bot(Agent):
         await self.request.every(timedelta(1))(7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         await self.request.cron("0 9 * * *", name="nine")(7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         self.pending = await self.lone.trigger()()  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
+
+    @handler
+    async def again(self) -> None:
+        async for _ in every(300):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            break
+        backoff(60, 3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        await self.lone.every(timedelta(1), name="n", missed="most")()  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        await self.lone.cron("0 9 * * *", tz=2, name="n")()  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        await self.lone.trigger()  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+        self.schedules["n"] = None  # type: ignore[index]  # pyright: ignore[reportIndexIssue]
 
 
 class Onboard(Workflow):

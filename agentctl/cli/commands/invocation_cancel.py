@@ -9,7 +9,7 @@ import typer
 
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place, open_desk
-from agentctl.engines.changes import Cancellation
+from agentctl.core.lifecycle import Cancellation
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
 from agentctl.ops.changes import CancelDocument

@@ -106,13 +106,12 @@ class Door:
         """
         from agentctl.engines.local.asking.checking import wanted_of
         from agentctl.engines.local.changing import operations
-        from agentctl.engines.local.changing.leaving import leave
         from agentctl.sdk.agent import spec_of
 
         wanted = wanted_of(spec_of(cls), request)
         with self._opened(request.agent) as ground:
-            known = ground.history.answered.get(request.id) if request.id else None
-            return operations.answer_again(known, Accepted) if known else leave(ground, wanted)
+            known = ground.history.answer_to(request.id)
+            return operations.answer_again(known, Accepted) if known else ground.accept(wanted)
 
     def _opened(self, agent: str) -> cold.Opening:
         from agentctl.engines.local.changing import cold

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from agentctl.engines.local.asking.inviting import HostInvoker
+from agentctl.engines.local.asking.timings import LocalTimings
+
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -271,7 +274,7 @@ class LocalEngine:
         return due_s is None or due_s > self._clock.monotonic_s() + within_s
 
     def _rests(self) -> Iterator[float | None]:
-        return (agent.due.rest_s for agent in self.agents.values())
+        return (agent.calendar.rest_s for agent in self.agents.values())
 
     # -- stopping
 

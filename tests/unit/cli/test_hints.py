@@ -8,7 +8,8 @@ import pytest
 
 from agentctl import Agent, handler, query
 from agentctl.cli.failures import failure_of_end
-from agentctl.engines.changes import Cancellation, Cancelled, Deleted, Retried, State
+from agentctl.core.lifecycle import Cancellation
+from agentctl.engines.changes import Cancelled, Deleted, Retried, State
 from agentctl.engines.local.asking.words import Arguments, from_words, handler_signature
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError

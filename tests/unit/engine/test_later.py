@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from agentctl import Agent, AgentSettings, bind, handler, now
-from agentctl.engines.changes import Cancellation, Cancelled, CancelRequest, DeleteRequest
+from agentctl.core.lifecycle import Cancellation
+from agentctl.engines.changes import Cancelled, CancelRequest, DeleteRequest
 from agentctl.engines.local.running import due as due_times
 from agentctl.engines.port import InvokeRequest
 from agentctl.names import Address

@@ -17,8 +17,9 @@ from agentctl.engines.local.running.waiters import Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import CallFailed, Cancelled, Interrupted, NotFound, Stuck
 from agentctl.names import Address
+from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import CancelledRecord
-from agentctl.records import BugRecord, DoneRecord, EventRecord, FailedRecord, OutcomeRecord, Raw
+from agentctl.records import BugRecord, DoneRecord, EventRecord, FailedRecord, Raw
 
 EVENT = Address("Bot", ("a",), 1)
 ASKING = ("Boss-1-1", "cd")

@@ -1,4 +1,4 @@
-"""An event without an engine: the test delivers what the handler waits for, and may run it again."""
+"""An event without an engine: a test delivers what its handler waits for, and may run it again."""
 
 from __future__ import annotations
 

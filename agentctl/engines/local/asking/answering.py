@@ -10,25 +10,31 @@ import asyncio
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
 from agentctl.core.kept import Asking
+from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import arguments_of, wanted_by, wanted_of
 from agentctl.engines.local.asking.deadlocks import Waits
+from agentctl.engines.local.asking.outcomes import as_question, end_for
+from agentctl.engines.local.asking.sending import send, set_schedule
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.changing.operations import carry_out
+from agentctl.engines.local.events.effects import OutcomeRequest, Sender, SendRequest
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
-from agentctl.engines.local.running.accepting import Wanted, find_same
+from agentctl.engines.local.running.accepting import Wanted, find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.running.waiters import Waiter
 from agentctl.engines.port import InvokeRequest
+from agentctl.engines.schedules import Scheduled, SetRequest
 from agentctl.errors import AgentctlError, AgentError, LaneFull, NotFound
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
-from agentctl.records import OutcomeRecord
+from agentctl.sdk.fields import AgentSpec
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class Answering:
         """
         self._check_alive()
         runtime = self.agent(request.agent)
-        answered = runtime.history.answered.get(request.id) if request.id else None
+        answered = runtime.history.answer_to(request.id)
         if answered is not None:
             told = msgspec.json.decode(answered.value, type=Accepted)
             await self.durable(runtime)
@@ -117,7 +123,7 @@ class Answering:
                 )
             await runtime.events.room()
             return await self.accept(request, watch=watch)
-        number = self.put(runtime, wanted) if same is None else _number(same)
+        number = self.put(runtime, wanted) if same is None else number_of(same)
         taken = self._take(runtime, number, (same is not None, watch))
         await self.durable(runtime)
         return taken
@@ -149,13 +155,26 @@ class Answering:
 
     async def carry_out(self, change: Change) -> Answer:
         """Carry out a change, and answer once that is durable."""
+        return await self._change(change.agent, lambda ground, _: carry_out(ground, change))
+
+    async def schedule(self, request: SetRequest) -> Scheduled:
+        """Set a schedule; it is durable on return."""
+        return await self._change(
+            request.agent, lambda ground, spec: set_schedule(ground, spec, request)
+        )
+
+    async def send(self, request: SendRequest) -> Sent:
+        """Accept an event or set a schedule, as another agent or a host asks; durable on return."""
+        return await self._change(request.agent, lambda ground, spec: send(ground, spec, request))
+
+    async def _change(self, agent: str, work: Callable[[LiveGround, AgentSpec], T]) -> T:
         self._check_alive()
-        runtime = self.agent(change.agent)
-        answers: list[Answer | AgentctlError] = []
+        runtime = self.agent(agent)
+        answers: list[T | AgentctlError] = []
 
         def now() -> None:
             try:
-                answers.append(carry_out(LiveGround(runtime), change))
+                answers.append(work(LiveGround(runtime), runtime.spec))
             except AgentctlError as error:
                 if error.exit_code in _OURS:
                     raise
@@ -202,6 +221,28 @@ class Answering:
         with self.waits.between(asker, asked):
             return answer_of(await waiter)
 
+    async def outcome(self, request: OutcomeRequest, sender: Sender | None = None) -> Asked:
+        """Answer with the outcome of what a timing made, however long that takes.
+
+        Args:
+            sender: the event that waits, where it runs in this program, too.
+
+        Raises:
+            OutcomeGone: nothing is kept of it.
+            WouldDeadlock: it would wait for who waits.
+        """
+        self._check_alive()
+        runtime = self.agent(request.agent)
+        asker = None if sender is None else (sender.agent, sender.accepted.event)
+        if sender is not None and request.event in {None, *runtime.open}:
+            question = as_question(request, sender)
+            deadlocks.check(self._agents, self.waits, question, asker)
+        asked = None if request.event is None else (runtime.name, request.event)
+        with self.waits.between(asker, asked):
+            end = await end_for(runtime, request)
+        await self.durable(runtime)
+        return answer_of(end)
+
     def is_moving(self, agent: str, asking: Asking) -> bool:
         """Whether a question to an agent of this program is about to be asked, or answered."""
         history = self._agents[agent].history
@@ -227,6 +268,8 @@ class Answering:
             raise queries.failed(signature.title, error) from error
 
 
+T = TypeVar("T")
+
 _OURS = frozenset({70, 74})
 """Exit codes of what is no answer, but the end of everything."""
 
@@ -234,10 +277,6 @@ _OURS = frozenset({70, 74})
 def is_full(runtime: AgentRuntime) -> bool:
     """Whether as many events of an agent wait to begin as may (R22)."""
     return runtime.waiting_to_begin >= runtime.settings.capacity
-
-
-def _number(same: int | OutcomeRecord) -> int:
-    return same if isinstance(same, int) else same.outcome
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

@@ -40,11 +40,11 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
         BadArguments: the arguments don't fit.
         UsageError: the key can't be one.
     """
-    handler = _handler(spec, request.handler)
+    handler = handler_of(spec, request.handler)
     given = arguments_of(handler.signature, request)
     args = msgspec.json.encode(list(given.args))
     kwargs = msgspec.json.encode(dict(given.kwargs)) if given.kwargs else None
-    raw, named = _checked(handler, args, kwargs)
+    raw, named = checked(handler, args, kwargs)
     key = request.key
     if key is not None and not (0 < len(key) <= LONGEST_KEY):
         raise UsageError(
@@ -57,16 +57,16 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
         named,
         key=key,
         due_us=request.due_us,
-        digest=None if key is None else _digest(handler, raw, named),
+        digest=None if key is None else digest_of(handler, raw, named),
         request=request.id,
     )
 
 
 def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
     """Check what another agent asks for, by its handler."""
-    handler = _handler(spec, request.handler)
+    handler = handler_of(spec, request.handler)
     kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
-    raw, named = _checked(handler, bytes(request.args), kwargs)
+    raw, named = checked(handler, bytes(request.args), kwargs)
     return Wanted(
         spec.check_identity(request.identity),
         handler.name,
@@ -78,18 +78,24 @@ def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
     )
 
 
-def _digest(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:
-    return digest_of(handler.name, handler.signature.canonical(args, kwargs))
+def handler_of(spec: AgentSpec, name: str) -> HandlerSpec:
+    """One of an agent's handlers.
 
-
-def _handler(spec: AgentSpec, name: str) -> HandlerSpec:
+    Raises:
+        NotFound: there is none of that name; with the nearest.
+    """
     handler = spec.handlers.get(name)
     if handler is None:
         raise words.no_handler(spec, name)
     return handler
 
 
-def _checked(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> tuple[bytes, bytes | None]:
+def checked(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> tuple[bytes, bytes | None]:
+    """Arguments as the handler records them.
+
+    Raises:
+        BadArguments: they don't fit.
+    """
     signature = handler.signature
     try:
         values, named = signature.decode(args, kwargs)

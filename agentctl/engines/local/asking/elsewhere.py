@@ -7,6 +7,17 @@ journals, and what blocks runs in a thread.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic
+from agentctl.core.timing import Sent
+from agentctl.engines.changes import ANSWERS, Answer, Change
+from agentctl.engines.local.asking.outcomes import gone, number_for
+from agentctl.engines.local.asking.sending import send
+from agentctl.engines.local.changing import operations
+from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest, request_of
+from agentctl.engines.local.events.outcomes import of_outcome
+
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
@@ -17,13 +28,12 @@ from agentctl.core.kept import Asking
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import wanted_by
 from agentctl.engines.local.changing import cold
-from agentctl.engines.local.changing.leaving import leave
 from agentctl.engines.local.control import AsyncControl, ControlGone
 from agentctl.engines.local.control.wire import Told
 from agentctl.engines.local.events.outcomes import of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.options import EngineOptions
-from agentctl.engines.local.running.agent import members_of
+from agentctl.engines.local.running.states import members_of
 from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Interrupted, Locked, NotFound
 from agentctl.names import Address
 from agentctl.record_moves import ToldRecord
@@ -45,13 +55,31 @@ _ANSWERS: Final = frozenset({1, 2, 3, 4})
 """Exit codes of errors that are an answer; any other says that nobody can answer just now."""
 
 
+@dataclass(frozen=True)
+class _Errand(Generic[T]):
+    """Something that is asked of an agent until there is an answer.
+
+    Attributes:
+        who: asks, for people.
+        at_journal: asks the journal, where no program runs the agent: the answer, None if there
+            is none yet, and how the journal looked then.
+    """
+
+    agent: str
+    method: str
+    params: object
+    returns: type[T]
+    who: str
+    at_journal: Callable[[], tuple[T | None, object]]
+
+
 class Elsewhere:
     """What this program asks of agents that it doesn't run."""
 
     def __init__(self, options: EngineOptions) -> None:
         self._options = options
         self._clock = options.clock or SystemClock()
-        self._troubled: set[Asking] = set()
+        self._troubled: set[str] = set()
         self._controls: dict[str, AsyncControl] = {}
         self._connecting: dict[str, asyncio.Lock] = {}
 
@@ -61,30 +89,76 @@ class Elsewhere:
         Raises:
             NotFound, BadArguments, WouldDeadlock: it can't be asked.
         """
+        at_journal = partial(self._ask_journal, request, cls)
+        return await self._run(
+            _Errand(request.agent, "ask", request, Asked, request.from_, at_journal)
+        )
+
+    async def send(self, request: SendRequest, cls: type) -> Sent:
+        """Let an agent accept an event or set a schedule.
+
+        Raises:
+            NotFound, BadArguments, Conflict: it can't.
+        """
+
+        def at_journal() -> tuple[Sent, object]:
+            with self._opened(request.agent) as ground:
+                return send(ground, spec_of(cls), request), None
+
+        return await self._run(
+            _Errand(request.agent, "send", request, Sent, request.id, at_journal)
+        )
+
+    async def outcome(self, request: OutcomeRequest) -> Asked:
+        """Wait for the outcome of what a timing made.
+
+        Raises:
+            OutcomeGone: nothing is kept of it.
+        """
+        at_journal = partial(self._outcome_in_journal, request)
+        who = f"the outcome of {request.agent}.{request.handler}"
+        return await self._run(
+            _Errand(request.agent, "outcome", request, Asked, who, at_journal)
+        )
+
+    async def carry_out(self, change: Change) -> Answer:
+        """Have a change carried out."""
+
+        def at_journal() -> tuple[Answer, object]:
+            with self._opened(change.agent) as ground:
+                return operations.carry_out(ground, change), None
+
+        returns: type[Answer] = ANSWERS[type(change)]
+        return await self._run(
+            _Errand(change.agent, "change", change, returns, change.id, at_journal)
+        )
+
+    async def _run(self, errand: _Errand[T]) -> T:
+        """Ask again and again, until somebody answers or the journal does."""
         pause_s = _FIRST_PAUSE_S
         seen: object = None
         try:
             while True:
-                answer = await self._of_its_program(request)
-                if answer is None and (seen is None or self._look(request.agent) != seen):
-                    answer, seen = await self._of_its_folder(request, cls)
+                answer = await self._of_its_program(errand)
+                if answer is None and (seen is None or self._look(errand.agent) != seen):
+                    answer, seen = await self._of_its_folder(errand)
                 if answer is not None:
                     return answer
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         finally:
-            self._troubled.discard(request.asking)
+            self._troubled.discard(errand.who)
 
-    async def _of_its_program(self, request: AskRequest) -> Asked | None:
+    async def _of_its_program(self, errand: _Errand[T]) -> T | None:
         """The answer of the program that runs the agent; None: it gives none, or none runs it."""
         try:
-            return await self._call(request.agent, "ask", request, Asked)
+            return await self._call(errand.agent, errand.method, errand.params, errand.returns)
         except (ControlGone, Interrupted):
             return None
         except AgentctlError as error:
             if error.exit_code in _ANSWERS:
                 raise
-            self._say_that_it_waits(request, error)
+            self._say_that_it_waits(errand.who, error)
             return None
 
     async def _call(self, agent: str, method: str, params: object, returns: type[T]) -> T:
@@ -111,22 +185,22 @@ class Elsewhere:
         for control in controls:
             await control.close()
 
-    async def _of_its_folder(self, request: AskRequest, cls: type) -> tuple[Asked | None, object]:
+    async def _of_its_folder(self, errand: _Errand[T]) -> tuple[T | None, object]:
         """The answer in the agent's journal, and how that looks; None: try again in any case."""
-        looked = self._look(request.agent)
+        looked = self._look(errand.agent)
         try:
-            return await self._in_thread(lambda: self._of_its_journal(request, cls))
+            return await self._in_thread(errand.at_journal)
         except Locked:
             return None, None  # somebody has begun to run it, or is at its journal for a moment
         except (DiskTrouble, Damaged) as error:
             # No answer: the question may be on record there, and will be answered.
-            self._say_that_it_waits(request, error)
+            self._say_that_it_waits(errand.who, error)
             return None, looked if isinstance(error, Damaged) else None
 
-    def _say_that_it_waits(self, request: AskRequest, error: AgentctlError) -> None:
-        if request.asking not in self._troubled:
-            self._troubled.add(request.asking)
-            log.warning("%s waits: %s; it is asked again", request.from_, error.message)
+    def _say_that_it_waits(self, who: str, error: AgentctlError) -> None:
+        if who not in self._troubled:
+            self._troubled.add(who)
+            log.warning("%s waits: %s; it is asked again", who, error.message)
 
     def _folder(self, agent: str) -> str:
         return agent_folder(self._options.root, agent)
@@ -142,7 +216,7 @@ class Elsewhere:
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(None, work)
 
-    def _of_its_journal(self, request: AskRequest, cls: type) -> tuple[Asked | None, object]:
+    def _ask_journal(self, request: AskRequest, cls: type) -> tuple[Asked | None, object]:
         """Answer from the journal of an agent that nobody runs, or leave the question there.
 
         Returns:
@@ -160,8 +234,23 @@ class Elsewhere:
             if number is not None and number in history.kept.events:
                 return _answer(ground, number), None
             if number is None and not history.lies_aside(request.asking):
-                leave(ground, wanted)
+                ground.accept(wanted)
             return None, self._look(request.agent)
+
+    def _outcome_in_journal(self, request: OutcomeRequest) -> tuple[Asked | None, object]:
+        """The outcome that is kept in the journal of an agent that nobody runs, if it has one."""
+        with self._opened(request.agent) as ground:
+            number = number_for(ground.history, request)
+            if number is None or number in ground.history.open or number in ground.history.asides:
+                return None, self._look(request.agent)
+            kept = ground.history.kept.events.get(number)
+            if kept is not None:
+                return _answer(ground, number), None
+            for outcome in ground.history.outcomes.values():
+                if outcome.outcome == number:
+                    address = Address(request.agent, outcome.of, number)
+                    return answer_of(of_outcome(address, outcome)), None
+        raise gone(request)
 
     def _opened(self, agent: str) -> cold.Opening:
         return cold.opened(self._store(agent), agent, clock=self._clock, wait_s=0.0)
@@ -191,7 +280,7 @@ class Elsewhere:
     def _tell_journal(self, agent: str, askings: Sequence[Asking]) -> bool:
         try:
             with self._opened(agent) as ground:
-                known = [(one, ground.history.event_for(one)) for one in askings]
+                known = [(one, ground.history.told_of(one)) for one in askings]
                 now_us = ground.now_us()
                 records = [
                     ToldRecord(asking[0], number, at=now_us)

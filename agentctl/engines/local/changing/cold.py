@@ -11,16 +11,19 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.engines.changes import Accepted
 from agentctl.engines.local.changing.ground import Standing, note_answers, standing_on_record
 from agentctl.engines.local.options import random_part
+from agentctl.engines.local.running.accepting import Wanted, find_same, number_of
 from agentctl.engines.local.starting import moving, recovery
 from agentctl.errors import NotFound
-from agentctl.names import Identity, is_agent_name
-from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.names import Address, Identity, is_agent_name
+from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
 from agentctl.records import Record
 from agentctl.storage.files.disk import Disk
 from agentctl.storage.files.holding import this_program
@@ -87,6 +90,34 @@ class ColdGround:
 
     def queue_again(self, numbers: Sequence[int]) -> None:
         """Nothing: the next start does it."""
+
+    def take(self, record: Record) -> None:
+        """Know of a schedule; the next start attends to it."""
+        self.history.schedules.fold(record, carried_over=False)
+
+    def accept(self, wanted: Wanted) -> Accepted:
+        """Accept an event, or find the one that its key stands for.
+
+        Raises:
+            KeyReused, SetAside: the key stands for something else, or for what is set aside.
+        """
+        same = find_same(self.agent, self.history, wanted)
+        if same is not None:
+            number = number_of(same)
+            return Accepted(str(Address(self.agent, wanted.identity, number)), joined=True)
+        number, now_us = self.history.next_event, self.now_us()
+        done = Accepted(str(Address(self.agent, wanted.identity, number)))
+        record = wanted.record(number, random_part(), now_us)
+        records: list[Record] = [record]
+        if wanted.request:
+            # In front: a write that a crash cuts short must not leave the event without it.
+            value = Raw(msgspec.json.encode(done))
+            answer = AnsweredRecord(wanted.request, "invoke", value, owed=wanted.owed, at=now_us)
+            records.insert(0, answer)
+        self.commit(records)
+        # Crash here: accepted; the next start runs it.
+        self.history.begin(EventHistory(record, b""))
+        return done
 
     def forget(self, identity: Identity) -> None:
         """Nothing: the journal says it."""

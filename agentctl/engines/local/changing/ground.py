@@ -12,8 +12,10 @@ from typing import Protocol
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
-from agentctl.core.history import JournalHistory, remember
+from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
+from agentctl.engines.changes import Accepted
+from agentctl.engines.local.running.accepting import Wanted
 from agentctl.names import Identity
 from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
 from agentctl.records import Record
@@ -95,12 +97,20 @@ class Ground(Protocol):
         """An instance is gone."""
         ...
 
+    def take(self, record: Record) -> None:
+        """A schedule is as this record says."""
+        ...
+
+    def accept(self, wanted: Wanted) -> Accepted:
+        """Accept an event; it is on record on return, and known under its request."""
+        ...
+
 
 def note_answers(history: JournalHistory, records: Sequence[Record]) -> None:
     """Remember what was answered; not before it is on record with the change itself."""
     for record in records:
         if isinstance(record, AnsweredRecord):
-            remember(history.answered, record)
+            history.remember(record)
 
 
 def standing_on_record(event: EventHistory) -> Standing:

@@ -8,11 +8,13 @@ from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.engines.changes import Accepted
 from agentctl.engines.local.changing.ground import Standing, note_answers, standing_on_record
+from agentctl.engines.local.running.accepting import Wanted, find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.starting import moving, recovery
 from agentctl.errors import Conflict, NotFound
-from agentctl.names import Identity
+from agentctl.names import Address, Identity
 from agentctl.nearest import nearest_hint
 from agentctl.record_moves import CancelledRecord, CancelRecord
 from agentctl.records import Record, encode, kind_of
@@ -114,7 +116,20 @@ class LiveGround:
             self.history.reopen(event)
             runtime.queue(event)
 
+    def take(self, record: Record) -> None:
+        """A schedule is as this record says."""
+        self._runtime.calendar.take(record)
+
+    def accept(self, wanted: Wanted) -> Accepted:
+        """Accept an event."""
+        runtime = self._runtime
+        same = find_same(runtime.name, runtime.history, wanted)
+        number = runtime.accept(wanted) if same is None else number_of(same)
+        address = Address(runtime.name, wanted.identity, number)
+        return Accepted(str(address), joined=same is not None)
+
     def forget(self, identity: Identity) -> None:
         """An instance is gone."""
+        self._runtime.calendar.forget(identity)
         self.history.forget(identity)
-        self._runtime.forget(identity)
+        self._runtime.states.forget(identity)

@@ -14,11 +14,11 @@ from msgspec import Raw
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.finding import Found, find
+from agentctl.core.lifecycle import Cancellation
 from agentctl.core.retrying import made_again, plan_retry
 from agentctl.engines.changes import (
     ANSWERS,
     Answer,
-    Cancellation,
     Cancelled,
     CancelRequest,
     Change,
@@ -30,8 +30,9 @@ from agentctl.engines.changes import (
     RetryRequest,
     State,
 )
-from agentctl.engines.local.changing import requeuing
+from agentctl.engines.local.changing import requeuing, scheduling
 from agentctl.engines.local.changing.ground import Ground, Standing
+from agentctl.engines.schedules import FireRequest, PauseRequest, UnscheduleRequest
 from agentctl.errors import Conflict, NotFound
 from agentctl.names import Address
 from agentctl.record_moves import (
@@ -60,7 +61,7 @@ def carry_out(ground: Ground, change: Change) -> Answer:
         Conflict: it is in another state than the change needs.
         UsageError: what is asked for isn't clear.
     """
-    known = ground.history.answered.get(change.id) if change.id else None
+    known = ground.history.answer_to(change.id)
     if known is not None:
         answer: Answer = answer_again(known, ANSWERS[type(change)])
         return answer
@@ -75,6 +76,12 @@ def carry_out(ground: Ground, change: Change) -> Answer:
             return requeuing.requeue(ground, change, _answered)
         case DropRequest():
             return requeuing.drop(ground, change, _answered)
+        case UnscheduleRequest():
+            return scheduling.unschedule(ground, change, _answered)
+        case PauseRequest():
+            return scheduling.pause(ground, change, _answered)
+        case FireRequest():
+            return scheduling.fire(ground, change)
 
 
 def answer_again(known: AnsweredRecord, kind: type[T]) -> T:
@@ -88,15 +95,18 @@ def _answered(ground: Ground, change: Change, answer: Any) -> Sequence[Record]:
     return answered(ground, (change.id, str(change.__struct_config__.tag)), answer)
 
 
-def answered(ground: Ground, asked: tuple[str, str], answer: Any) -> Sequence[Record]:
+def answered(
+    ground: Ground, asked: tuple[str, str], answer: Any, *, owed: bool = False
+) -> Sequence[Record]:
     """The record of an answer, to be put on record with the change itself.
 
     Args:
         asked: the id that was asked under, and what for.
+        owed: it is kept until who asked is known to have it.
     """
     request, do = asked
     value = Raw(msgspec.json.encode(answer))
-    return (AnsweredRecord(request, do, value, at=ground.now_us()),)
+    return (AnsweredRecord(request, do, value, owed=owed, at=ground.now_us()),)
 
 
 def _address(ground: Ground, found: Found) -> str:
@@ -197,7 +207,8 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
     state = history.states.get(of)
     events = [event for event in history.open.values() if event.accepted.of == of]
     keys = sum(key[0] == of for key in history.outcomes)
-    if state is None and not events and not keys:
+    schedules = tuple(one.schedule for one in history.schedules.of(of))
+    if state is None and not events and not keys and not schedules:
         raise NotFound(
             f"nothing is kept of {instance}: no state, no key, no open event",
             hint=f"see what is: agentctl agent list {ground.agent}",
@@ -224,6 +235,7 @@ def _delete(ground: Ground, request: DeleteRequest) -> Deleted:
             for event in events
             if not _ends_at_once(ground, event)
         ),
+        schedules,
     )
     if not request.dry_run:
         _delete_now(ground, request, deleted, events)

@@ -16,7 +16,7 @@ from agentctl.core.kept import Asking
 from agentctl.engines.local.events.calls import Made, failed, result_codec
 from agentctl.engines.local.events.questions import Asked, AskRequest, Question
 from agentctl.errors import AgentctlError, Interrupted, NotRecordable
-from agentctl.sdk.execution import AskOp, Failure, Result
+from agentctl.sdk.execution import AskOp, Failure, Result, ResultOp
 from agentctl.values import RecordedError, decode_error
 
 
@@ -70,7 +70,7 @@ class Askers:
                 asked = await self._here(request, (question.agent, question.accepted.event))
             else:
                 asked = await self._elsewhere.ask(request, question.op.cls)
-            return _made(question.op, asked)
+            return made_of(question.op, asked)
         except Interrupted:
             raise asyncio.CancelledError from None
         except AgentctlError as error:
@@ -103,13 +103,15 @@ class Askers:
         await self._elsewhere.close()
 
 
-def _made(op: AskOp, asked: Asked) -> Made:
+def made_of(op: AskOp | ResultOp, asked: Asked) -> Made:
+    """The answer as the handler gets it."""
     if isinstance(asked.value, Raw):
         raw = bytes(asked.value)
         try:
             return Made(Result(result_codec(op).decode(raw)), raw)
         except NotRecordable as error:
-            what = f"{op.target.agent}.{op.target.name} answered {error.message}"
+            who = f"{op.agent}.{op.sent.handler}" if isinstance(op, ResultOp) else op.target.shown
+            what = f"{who} answered {error.message}"
             return failed(NotRecordable(what, path=error.path))
     assert asked.type is not None
     args = bytes(asked.args) if isinstance(asked.args, Raw) else None

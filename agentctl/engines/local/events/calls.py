@@ -16,15 +16,27 @@ from typing import Any
 
 from msgspec import UNSET, Raw, Struct
 
+from agentctl.core.lifecycle import Cancellation
 from agentctl.engines.local.events.slots import Slots
 from agentctl.errors import AgentctlError, NotRecordable, UnknownOutcome
 from agentctl.records import ErrorRecord, FiredRecord, OkRecord
 from agentctl.sdk.agent import spec_of
 from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
 from agentctl.sdk.context import CALL, CallContext
-from agentctl.sdk.execution import AskOp, CallOp, Failure, Fired, Op, Outcome, Result
+from agentctl.sdk.execution import (
+    AskOp,
+    CallOp,
+    CancelOp,
+    Failure,
+    Fired,
+    Op,
+    Outcome,
+    Result,
+    ResultOp,
+    SendOp,
+)
 from agentctl.times import SECOND_US
-from agentctl.values import Codec, RecordedError, decode_error, encode_error
+from agentctl.values import Codec, RecordedError, codec, decode_error, encode_error
 
 log = logging.getLogger("agentctl")
 
@@ -210,12 +222,21 @@ def unknown_outcome(key: str, op: CallOp) -> UnknownOutcome:
 
 def result_codec(op: Op) -> Codec[Any]:
     """How the result of a call, or of another agent's handler, is recorded."""
-    if isinstance(op, CallOp):
-        return op.method.signature.result
-    assert isinstance(op, AskOp)
-    spec = spec_of(op.cls)
-    name = op.target.name
-    return (spec.queries[name] if op.query else spec.handlers[name].signature).result
+    match op:
+        case CallOp():
+            return op.method.signature.result
+        case AskOp():
+            spec, name = spec_of(op.cls), op.target.name
+            return (spec.queries[name] if op.query else spec.handlers[name].signature).result
+        case SendOp():
+            return codec(op.returns)
+        case CancelOp():
+            return codec(Cancellation)
+        case ResultOp():
+            handler = None if op.cls is None else spec_of(op.cls).handlers.get(op.sent.handler)
+            return codec(Any) if handler is None else handler.signature.result
+        case _:
+            raise AssertionError("a timer has no result")
 
 
 def outcome_of(record: OkRecord | ErrorRecord | FiredRecord, op: Op) -> Outcome:

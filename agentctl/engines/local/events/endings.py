@@ -7,12 +7,14 @@ import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from types import FrameType
 from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw
 
+from agentctl.core.event_history import EndRecord
 from agentctl.core.replay import Difference
 from agentctl.engines.port import Ended
 from agentctl.errors import (
@@ -21,7 +23,9 @@ from agentctl.errors import (
     Cancelled,
     Denied,
     Divergence,
+    MissedRun,
     NotRecordable,
+    OutcomeGone,
     StepFailed,
     Stuck,
     UnknownOutcome,
@@ -29,11 +33,12 @@ from agentctl.errors import (
 )
 from agentctl.frames import is_users, short_path
 from agentctl.names import Address
-from agentctl.record_moves import CancelledRecord
+from agentctl.record_moves import CancelledRecord, MissedRecord
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
 from agentctl.sdk.loop import HandlerLoop
+from agentctl.times import format_duration
 from agentctl.value_errors import clean
 from agentctl.values import RecordedError, decode_error, encode_error
 
@@ -44,6 +49,8 @@ _OWN_ERRORS: Final = (
     TimeoutError,
     CallFailed,
     Denied,
+    MissedRun,
+    OutcomeGone,
     StepFailed,
     UnknownOutcome,
     WouldDeadlock,
@@ -62,7 +69,7 @@ class End:
         error: what a waiting caller gets; None: the result.
     """
 
-    record: DoneRecord | FailedRecord | CancelledRecord | BugRecord
+    record: EndRecord | BugRecord
     ended: Ended
     error: Exception | None
 
@@ -180,6 +187,16 @@ def by_cancellation(event: Address, handler: str, record: CancelledRecord) -> En
     """The end of an event that a cancellation on record ended."""
     error = Cancelled(f"{event} was cancelled", hint="invoke it again if it is wanted after all")
     return End(record, Ended(event, handler, "cancelled"), error)
+
+
+def by_being_late(event: Address, handler: str, record: MissedRecord) -> End:
+    """The end of an event whose due time was too long ago when it could have begun (R18)."""
+    late = format_duration(timedelta(microseconds=record.late_us))
+    error = MissedRun(
+        f"{event} was missed: it was due {late} ago, and may not be so late",
+        hint="invoke it again if it is wanted after all",
+    )
+    return End(record, Ended(event, handler, "missed", text=f"it was due {late} ago"), error)
 
 
 def raised(finished: Finished, error: BaseException) -> End:

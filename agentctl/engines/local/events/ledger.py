@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.replay import Difference, Replay
+from agentctl.engines.local.events import asking
 from agentctl.engines.local.events.calls import Made
+from agentctl.engines.local.events.effects import is_effect
 from agentctl.engines.local.events.timers import Timer
-from agentctl.names import format_instance
-from agentctl.records import CallRecord, DroppedRecord, Record, encode
+from agentctl.records import CallRecord, DroppedRecord, OkRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import AskOp, CallOp, Op, TimerOp
+from agentctl.sdk.execution import CallOp, CancelOp, Op, SendOp, TimerOp
 from agentctl.times import Uptime
-from agentctl.values import digest
+
+_NOTHING: Final = b"[]"
+_AT_WORK: Final = (CallOp, SendOp, CancelOp)
 
 
 class OpenOp:
@@ -61,15 +65,17 @@ class Ledger:
         open: what has no outcome yet, by path.
         replay: the record being run over; None once the event is live.
         difference: the first divergence; once there is one, nothing more is taken.
-        calls: how many of the open things are capability calls; the others hold no permit.
+        calls: how many of the open things keep the event at work; the others hold no permit.
     """
 
     def __init__(
         self,
+        agent: str,
         history: EventHistory,
         options: Callable[[CallOp], CallOptions],
         uptime: Callable[[], Uptime | None],
     ) -> None:
+        self._agent = agent
         self._history = history
         self._uptime = uptime
         self._options = options
@@ -81,6 +87,7 @@ class Ledger:
         self._batch: list[bytes] = []
         self._launch: list[OpenOp] = []
         self._unarmed: list[OpenOp] = []
+        self._effects: list[OpenOp] = []
 
     def submit(self, op: Op, now_us: int) -> None:
         """Match what the handler asks for with the record, or note it for the batch."""
@@ -89,21 +96,40 @@ class Ledger:
         by_name = False
         if isinstance(op, CallOp):
             options = self._options(op)
-            asked, by_name = self._call(op, options, now_us), options.match == "name"
+            asked = asking.call(self._event, op, options, now_us)
+            by_name = options.match == "name"
         elif isinstance(op, TimerOp):
-            asked = self._timer(op, now_us)
+            asked = asking.timer(self._event, op, self._uptime(), now_us)
         else:
-            asked = self._ask(op, now_us)
+            asked = asking.other(self._event, op, now_us)
         replay = self.replay
         found = None if replay is None else replay.match(op.path, asked, by_name=by_name)
         if isinstance(found, Difference):
             self.difference = found
             return
         opened = self.open[op.path] = OpenOp(op, found, now_us)
-        self.calls += isinstance(op, CallOp)
-        (self._unarmed if isinstance(op, TimerOp) else self._launch).append(opened)
+        self.calls += isinstance(op, _AT_WORK)
+        self._begins_with(op).append(opened)
         if found is None:
             self.note(asked)
+
+    def read(self, path: str, look: Callable[[], bytes], now_us: int) -> bytes:
+        """Read what is on record of a look at the schedules; or look, and note what is seen."""
+        if self.difference is not None:
+            return _NOTHING
+        call = self.call_id(path)
+        asked = CallRecord(call, "schedules", at=now_us)
+        found = None if self.replay is None else self.replay.match(path, asked)
+        if isinstance(found, Difference):
+            self.difference = found
+            return _NOTHING
+        seen = None if self.replay is None or found is None else self.replay.read(path)
+        if found is None:
+            self.note(asked)
+        if seen is None:
+            seen = look()
+            self.note(OkRecord(call, Raw(seen), at=now_us))
+        return seen
 
     def drop(self, path: str) -> OpenOp | None:
         """Close what nobody waits for any more (R9); returns it if it was open."""
@@ -119,7 +145,7 @@ class Ledger:
         """Take out what has got its outcome."""
         opened = self.open.pop(path, None)
         if opened is not None:
-            self.calls -= isinstance(opened.op, CallOp)
+            self.calls -= isinstance(opened.op, _AT_WORK)
         return opened
 
     def note(self, record: Record) -> None:
@@ -130,6 +156,16 @@ class Ledger:
         """Hand over what isn't on record yet."""
         batch, self._batch = self._batch, []
         return batch
+
+    def _begins_with(self, op: Op) -> list[OpenOp]:
+        if isinstance(op, TimerOp):
+            return self._unarmed
+        return self._effects if is_effect(op, self._agent) else self._launch
+
+    def take_effects(self) -> list[OpenOp]:
+        """Hand over the timings that the event's own agent carries out."""
+        effects, self._effects = self._effects, []
+        return [opened for opened in effects if self._is_open(opened)]
 
     def take_launch(self) -> list[OpenOp]:
         """Hand over the calls that are to be made, once they are durable."""
@@ -147,39 +183,3 @@ class Ledger:
     def call_id(self, path: str) -> str:
         """A call's key as records have it: `17-1.3`."""
         return self._event + path
-
-    def _timer(self, op: TimerOp, now_us: int) -> CallRecord:
-        up = self._uptime()
-        return CallRecord(
-            self.call_id(op.path),
-            "timer",
-            until=op.until_us,
-            up=None if up is None else str(up),
-            at=now_us,
-        )
-
-    def _ask(self, op: AskOp, now_us: int) -> CallRecord:
-        target = op.target
-        return CallRecord(
-            self.call_id(op.path),
-            "query" if op.query else "ask",
-            args=Raw(op.args),
-            kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
-            to=format_instance(target.agent, target.identity),
-            handler=target.name,
-            at=now_us,
-        )
-
-    def _call(self, op: CallOp, options: CallOptions, now_us: int) -> CallRecord:
-        call, fn = self.call_id(op.path), op.method.fn
-        if options.record == "digest":
-            whole = digest(op.args + (op.kwargs or b""))
-            return CallRecord(call, fn, digest=whole, repeat=options.repeat, at=now_us)
-        return CallRecord(
-            call,
-            fn,
-            args=Raw(op.args),
-            kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
-            repeat=options.repeat,
-            at=now_us,
-        )

@@ -19,6 +19,7 @@ from agentctl.engines.local.events.calls import (
     run_call,
     unknown_outcome,
 )
+from agentctl.engines.local.events.effects import Sender, is_effect
 from agentctl.engines.local.events.ledger import Ledger, OpenOp
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.site import Site
@@ -26,7 +27,7 @@ from agentctl.engines.local.events.slots import Slots
 from agentctl.errors import Denied
 from agentctl.records import EventRecord
 from agentctl.sdk.context import CallContext
-from agentctl.sdk.execution import AskOp, CallOp, Op
+from agentctl.sdk.execution import AskOp, CallOp, CancelOp, Op, ResultOp, SendOp
 
 Ended: TypeAlias = Callable[[OpenOp, Made], None]
 
@@ -49,9 +50,9 @@ class Making:
     def expect(self, calls: Sequence[OpenOp]) -> None:
         """Note the questions among calls that are about to be made."""
         for opened in calls:
-            op = opened.op
-            if isinstance(op, AskOp):
-                self._site.program.open_asks[self._at(opened)] = (op.target.agent, self._asking(op))
+            if isinstance(opened.op, AskOp):
+                agent = opened.op.target.agent
+                self._site.program.open_asks[self._at(opened)] = agent, self._asking(opened.op)
 
     def no_longer(self, opened: OpenOp) -> None:
         """Note that nobody waits for a call any more, if it was a question."""
@@ -61,14 +62,24 @@ class Making:
     def _at(self, opened: OpenOp) -> tuple[str, int, str]:
         return self._site.name, self._accepted.event, opened.op.path
 
-    def _asking(self, op: AskOp) -> Asking:
+    def _asking(self, op: Op) -> Asking:
         return self.key_begins + op.path, self._accepted.nonce
 
     def tell(self, op: Op) -> None:
         """Let an asked agent forget the answer, once it is durable here that it came (R16)."""
-        if isinstance(op, AskOp) and not op.query:
-            asking = self._asking(op)
-            self._site.when_durable(lambda: self._site.program.tell(op.target.agent, [asking]))
+        if isinstance(op, AskOp):
+            agent = None if op.query else op.target.agent
+        else:
+            sent = isinstance(op, SendOp) and not is_effect(op, self._site.name)
+            agent = op.agent if isinstance(op, SendOp) and sent else None
+        if agent is not None:
+            told, asking = agent, self._asking(op)
+            self._site.when_durable(lambda: self._site.program.tell(told, [asking]))
+
+    def sender(self, op: Op) -> Sender:
+        """The event as who is asked knows it."""
+        exclusive = self._site.exclusive(self._accepted)
+        return Sender(self._site.name, self.key_begins + op.path, self._accepted, exclusive)
 
     def launch(self, calls: Sequence[OpenOp]) -> None:
         """Make these calls, if anybody still waits for them."""
@@ -90,6 +101,12 @@ class Making:
             exclusive = self._site.exclusive(self._accepted)
             question = Question(op, key, self._site.name, self._accepted, exclusive)
             opened.running = program.spawn(self._take(opened, lambda: program.ask(question)), None)
+            return
+        if isinstance(op, SendOp | CancelOp | ResultOp):
+            timing, sender = op, self.sender(op)
+            opened.running = program.spawn(
+                self._take(opened, lambda: program.timings.ask(timing, sender)), None
+            )
             return
         assert isinstance(op, CallOp)
         refused = op.denied or self._site.denied(op)

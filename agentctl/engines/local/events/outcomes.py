@@ -5,12 +5,13 @@ from __future__ import annotations
 from msgspec import UNSET, Raw
 
 from agentctl.core.event_history import EndRecord
-from agentctl.engines.local.events.endings import End, by_cancellation
+from agentctl.engines.local.events.endings import End, by_being_late, by_cancellation
 from agentctl.engines.port import Ended
 from agentctl.errors import Stuck
 from agentctl.names import Address
-from agentctl.record_moves import CancelledRecord
-from agentctl.records import BugRecord, DoneRecord, FailedRecord, OutcomeRecord
+from agentctl.record_kept import OutcomeRecord
+from agentctl.record_moves import CancelledRecord, MissedRecord
+from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.values import RecordedError, decode_error
 
 
@@ -27,6 +28,8 @@ def of_record(event: Address, handler: str, record: EndRecord | BugRecord) -> En
             return End(record, ended, error)
         case CancelledRecord():
             return by_cancellation(event, handler, record)
+        case MissedRecord():
+            return by_being_late(event, handler, record)
         case BugRecord():
             ended = Ended(
                 event,
@@ -50,6 +53,8 @@ def of_outcome(event: Address, outcome: OutcomeRecord) -> End:
         case "failed":
             kind, args = outcome.type or "", outcome.args
             record = FailedRecord(number, kind, args or UNSET, outcome.text or "", at=at_us)
+        case "missed":
+            record = MissedRecord(number, at=at_us)
         case _:
             record = CancelledRecord(number, at=at_us)
     return of_record(event, outcome.handler, record)

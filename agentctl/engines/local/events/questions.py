@@ -12,9 +12,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.core.kept import Asking
 from agentctl.engines.local.events.endings import End
-from agentctl.errors import Cancelled
+from agentctl.errors import Cancelled, MissedRun
 from agentctl.names import Identity, format_instance
-from agentctl.record_moves import CancelledRecord
+from agentctl.record_moves import CancelledRecord, MissedRecord
 from agentctl.records import DoneRecord, EventRecord, FailedRecord
 from agentctl.sdk.execution import AskOp
 
@@ -69,11 +69,16 @@ def answer_of(end: End) -> Asked:
             message = f"{end.ended.event} was cancelled"
             args = Raw(msgspec.json.encode([message]))
             return Asked(type=_CANCELLED, args=args, text=message)
+        case MissedRecord():
+            message = f"{end.ended.event} was missed: {end.ended.text}"
+            args = Raw(msgspec.json.encode([message]))
+            return Asked(type=_MISSED, args=args, text=message)
         case _:
             raise AssertionError("who is stuck has no answer yet")
 
 
 _CANCELLED: Final = f"{Cancelled.__module__}.{Cancelled.__qualname__}"
+_MISSED: Final = f"{MissedRun.__module__}.{MissedRun.__qualname__}"
 
 
 class Question(Struct, frozen=True):

@@ -8,24 +8,30 @@ does makes it write while user code is on the stack.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import Difference, Replay, describe
+from agentctl.core.timing import Sent
 from agentctl.engines.local.events import endings
+from agentctl.engines.local.events.beginning import Prepared, prepare
 from agentctl.engines.local.events.calls import Made, outcome_of
+from agentctl.engines.local.events.effects import Effect
 from agentctl.engines.local.events.ledger import Ledger, OpenOp
 from agentctl.engines.local.events.making import Making
+from agentctl.engines.local.events.resting import Resting
 from agentctl.engines.local.events.site import Site
 from agentctl.engines.local.events.turns import SLOW_TURN_S
 from agentctl.errors import AgentctlError
 from agentctl.record_moves import CancelRecord
-from agentctl.records import AgainRecord, BugRecord, FiredRecord, ParkedRecord, StartRecord
-from agentctl.sdk.agent import build
-from agentctl.sdk.execution import AskOp, Failure, Fired, Op, Outcome, TimerOp
-from agentctl.sdk.loop import HandlerLoop, new_loop
+from agentctl.records import AgainRecord, BugRecord, FiredRecord, ParkedRecord, StartRecord, encode
+from agentctl.sdk.execution import AskOp, CancelOp, Failure, Fired, Op, Outcome, SendOp, TimerOp
+from agentctl.sdk.loop import HandlerLoop
 from agentctl.times import SECOND_US
 
 
@@ -45,16 +51,12 @@ class EventRun:
         self.counted = False
         self.is_over = False
         self._begun_parked = history.phase is Phase.PARKED
-        self._ledger = Ledger(history, site.options, site.program.clock.uptime)
-        self._handler = site.spec.handlers.get(history.accepted.handler)
-        self._difference_line: str | None = None
+        self._ledger = Ledger(site.name, history, site.options, site.program.clock.uptime)
         self._loop: HandlerLoop
-        self._obj: Any = None
-        self.coro: Coroutine[Any, Any, Any]
-        self._state: dict[str, bytes] = {}
+        self._prepared: Prepared
         self._cancelled_rest = False
-        self._to_accept: tuple[list[str], list[str]] = ([], [])
         self._making = Making(site, history.accepted, self._ledger, self._ended)
+        self._rest = Resting(site, history, self._ledger)
 
     # -- what the handler's loop asks (the port)
 
@@ -78,11 +80,36 @@ class EventRun:
         """The name of the handler that runs."""
         return self.accepted.handler
 
+    @property
+    def coro(self) -> Coroutine[Any, Any, Any]:
+        """The handler's own coroutine."""
+        return self._prepared.coro
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The identity of the instance that the event belongs to."""
+        return self.accepted.of
+
+    @property
+    def occurrence(self) -> tuple[int, int] | None:
+        """Of a scheduled event: its due time, and how many missed ones it stands for."""
+        due_us = self.accepted.occurrence or self.accepted.due
+        return None if due_us is None else (due_us, self.accepted.missed)
+
+    def schedules(self, path: str) -> Sequence[Sent]:
+        """Read the instance's named schedules, at once; what is read is on record as a call."""
+        seen = self._ledger.read(
+            path,
+            lambda: msgspec.json.encode(self.site.schedules_of(self.accepted.of)),
+            self._loop.now_us,
+        )
+        self._rest.note_difference()
+        return msgspec.json.decode(seen, type=list[Sent])
+
     def submit(self, op: Op) -> None:
         """Take what the handler asks for."""
         self._ledger.submit(op, self._loop.now_us)
-        if self._ledger.difference is not None and self._difference_line is None:
-            self._difference_line = endings.handler_line()
+        self._rest.note_difference()
 
     def drop(self, path: str) -> None:
         """Close what nobody waits for any more; its code is cancelled (R9)."""
@@ -107,20 +134,8 @@ class EventRun:
             AgentctlError: its handler is gone, or its arguments or state don't fit any more.
             Exception: whatever the author's own types raise.
         """
-        accepted, site = self.accepted, self.site
-        if self._handler is None:
-            raise AgentctlError(
-                f"{site.name} has no handler {accepted.handler!r} any more",
-                hint="put it back, and the event runs with the next start",
-            )
-        site.spec.check_identity(accepted.of)
-        self._state = site.state_of(accepted.of)
-        args, kwargs = self._handler.read(accepted.args, accepted.kwargs)
-        state = {n: f.codec.decode(self._state[n]) for n, f in site.spec.state.items()}
-        now_us = site.program.now_us(self.history.started_us or 0)
-        self._loop = new_loop(self, self.history.started_us or now_us)
-        self._obj = build(site.cls, accepted.of, state, self._loop)
-        self.coro = self._handler.handler.fn(self._obj, *args, **kwargs)
+        self._prepared = prepare(self, self.site, self.history)
+        self._loop = self._prepared.loop
 
     def begin(self) -> None:
         """Start the handler: over its record, if there is one, then for real."""
@@ -129,9 +144,9 @@ class EventRun:
         try:
             self._write_start(self._loop.origin_us if first else self.site.program.now_us())
         except BaseException:
-            self.coro.close()  # it won't run; else Python warns of that in its own time
+            self._prepared.coro.close()  # it won't run; else Python warns of that in its own time
             raise
-        self._loop.start(self.coro)
+        self._loop.start(self._prepared.coro)
         self._turn()
         if self._ledger.replay is not None:
             self._run_record(self._ledger.replay)
@@ -155,6 +170,8 @@ class EventRun:
             if isinstance(record, CancelRecord):
                 self._deliver_cancel(record)
                 continue
+            if path in self.history.calls and self.history.calls[path].fn == "schedules":
+                continue  # it was answered when it was asked
             opened = ledger.take(path)
             if ledger.difference is None and (opened is None or self._finished):
                 ledger.difference = Difference(path, describe(self.history.calls[path]), "nothing")
@@ -173,7 +190,7 @@ class EventRun:
                 self._drop_all()  # they may be on record without the end that followed them
             ledger.difference = replay.left_over(frozenset(ledger.open))
         if ledger.difference is not None:
-            self._to_accept = replay.to_accept(ledger.difference)
+            self._rest.to_accept = replay.to_accept(ledger.difference)
         ledger.replay = None
         self.history.deliveries.clear()
         self.history.calls.clear()
@@ -227,18 +244,20 @@ class EventRun:
         """Put the turn's batch on record, and do what it asks for."""
         ledger, site = self._ledger, self.site
         if ledger.difference is not None:
-            self._come_to_rest(self._divergence(ledger.difference))
+            self._come_to_rest(self._rest.diverged(ledger.difference, self._loop.now_us))
             return
         if self._finished:
             self._drop_all()
-            self._come_to_rest(self._end())
+            self._come_to_rest(self._rest.end(self._prepared))
             return
         if not ledger.open:
-            self._come_to_rest(self._end(waits_for_nothing=True))
+            self._come_to_rest(self._rest.end(self._prepared, waits_for_nothing=True))
             return
         self._write_batch(parks=not ledger.calls)
         for opened in ledger.take_unarmed():
             self._arm(opened)
+        for opened in ledger.take_effects():
+            site.program.soon(partial(self.go_on, opened.op.path))
         launch = ledger.take_launch()
         self._making.expect(launch)
         if launch:
@@ -284,7 +303,11 @@ class EventRun:
         if self.is_over or opened is None:
             return
         if opened.made is not None:
-            self._take_in(opened, opened.made)
+            self._take_in(opened, Effect(opened.made))
+        elif isinstance(opened.op, SendOp | CancelOp):
+            if not self.site.program.stopping:
+                sender = self._making.sender(opened.op)
+                self._take_in(opened, self.site.program.timings.effect(opened.op, sender))
         else:
             self._fire(opened)
 
@@ -310,13 +333,19 @@ class EventRun:
         else:
             self.go_on(path)
 
-    def _take_in(self, opened: OpenOp, made: Made) -> None:
+    def _take_in(self, opened: OpenOp, effect: Effect) -> None:
+        made = effect.made
         path, at_us = opened.op.path, self.site.program.now_us(self._loop.now_us)
         self._making.no_longer(opened)
         self._begun_parked = False
         record = made.record(self._ledger.call_id(path), at_us)
-        self.site.append(record, event=self.accepted)
+        if effect.bodies:
+            self.site.append_bodies([*effect.bodies, encode(record)], effect.audit)
+        else:
+            self.site.append(record, event=self.accepted)
         # Crash here: the result is on record; replay gives it without the call.
+        if effect.take is not None:
+            effect.take()
         self._making.tell(opened.op)
         if self.site.program.stopping:
             return
@@ -340,41 +369,6 @@ class EventRun:
             self._turn()
 
     # -- coming to rest
-
-    def _end(self, *, waits_for_nothing: bool = False) -> endings.End:
-        finished = self._finished_handler()
-        if self.history.cancel is not None:
-            return endings.cancelled(finished, self._loop)
-        if waits_for_nothing:
-            return endings.nothing_to_wait_for(finished)
-        return endings.of_loop(finished, self._loop)
-
-    def _finished_handler(self) -> endings.Finished:
-        assert self._handler is not None
-        return endings.Finished(
-            self.site.address(self.accepted),
-            self._handler,
-            self._obj,
-            self.site.spec,
-            self._state,
-            self.site.heard(self.number),
-            self.site.program.now_us(self._loop.now_us),
-        )
-
-    def _divergence(self, found: Difference) -> endings.End:
-        self._ledger.take_batch()
-        return endings.diverged(
-            self.site.address(self.accepted),
-            self.accepted.handler,
-            found,
-            endings.Where(
-                self._making.key_begins + found.path,
-                self._difference_line,
-                self.site.program.now_us(self._loop.now_us),
-                self._ledger.call_id(found.path),
-                *(tuple(map(self._ledger.call_id, paths)) for paths in self._to_accept),
-            ),
-        )
 
     def _come_to_rest(self, end: endings.End) -> None:
         batch = self._ledger.take_batch()

@@ -11,7 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from agentctl.core.kept import Asking
+from agentctl.core.timing import Sent
 from agentctl.engines.local.events.calls import BoundMethod, CallName, Made
+from agentctl.engines.local.events.effects import Timings
 from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
@@ -92,6 +94,11 @@ class Program(Protocol):
         """Ask another agent, and wait for the answer."""
         ...
 
+    @property
+    def timings(self) -> Timings:
+        """Whoever carries out timings."""
+        ...
+
     def tell(self, agent: str, askings: Sequence[Asking]) -> None:
         """Let the asked agent forget answers that are on record here."""
         ...
@@ -149,6 +156,10 @@ class Site(Protocol):
         """The implementation of a call's method."""
         ...
 
+    def schedules_of(self, identity: tuple[str, ...]) -> Sequence[Sent]:
+        """The instance's named schedules."""
+        ...
+
     def denied(self, op: CallOp) -> str | None:
         """Why policy forbids a call, or None."""
         ...
@@ -165,8 +176,8 @@ class Site(Protocol):
         """Put one record on record; `event` is whose it is, for the audit log."""
         ...
 
-    def append_bodies(self, bodies: Sequence[bytes]) -> None:
-        """Put a turn's batch on record."""
+    def append_bodies(self, bodies: Sequence[bytes], audit: Sequence[str] = ()) -> None:
+        """Put a batch on record, with its audit lines."""
         ...
 
     def when_durable(self, callback: Callable[[], None], *, now: bool = False) -> None:

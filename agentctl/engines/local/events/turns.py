@@ -26,7 +26,10 @@ _LOOK_S: Final = 0.2
 class InTurn(Protocol):
     """An event whose code runs."""
 
-    coro: Any
+    @property
+    def coro(self) -> Any:
+        """The handler's own coroutine."""
+        ...
 
     @property
     def title(self) -> str:

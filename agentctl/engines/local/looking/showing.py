@@ -19,15 +19,9 @@ from agentctl.core.states import WAITS, open_calls, pending_of, state_of
 from agentctl.engines.changes import State
 from agentctl.engines.views import CallView, EventView
 from agentctl.names import Address, format_call_key, format_instance
+from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AsideRecord, CancelledRecord
-from agentctl.records import (
-    CallRecord,
-    DoneRecord,
-    ErrorRecord,
-    FailedRecord,
-    OkRecord,
-    OutcomeRecord,
-)
+from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
 
 _HOLDS = frozenset({State.RUNNING, State.SLEEPING, State.WAITING})
 

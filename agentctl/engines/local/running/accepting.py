@@ -8,9 +8,12 @@ from __future__ import annotations
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.core.history import JournalHistory
+from agentctl.core.timetable import Run
 from agentctl.errors import KeyReused, SetAside
 from agentctl.names import Identity, format_instance
-from agentctl.records import EventRecord, OutcomeRecord
+from agentctl.record_kept import OutcomeRecord
+from agentctl.records import EventRecord
+from agentctl.sdk.fields import HandlerSpec
 from agentctl.values import digest
 
 LONGEST_KEY = 256
@@ -21,9 +24,13 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
 
     Attributes:
         due_us: when it is to begin; None: as soon as it can.
+        late_us: how long after its due time it may begin.
+        schedule, occurrence: of one that a schedule makes, its name and what it stands for.
+        beside: it was asked for beside the schedule, which it doesn't move.
         digest: of handler and arguments, where there is a key.
         from_, asker, behind: of one that another agent asks for (R16).
-        request: the id that a command asks under, or "".
+        request: the id that a command or another agent's call asks under, or "".
+        owed: the answer to that is kept until the call is known to have it.
     """
 
     identity: Identity
@@ -32,15 +39,21 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     kwargs: bytes | None = None
     key: str | None = None
     due_us: int | None = None
+    late_us: int | None = None
+    schedule: str | None = None
+    occurrence: Run | None = None
+    beside: bool = False
     digest: str | None = None
     from_: str | None = None
     asker: str | None = None
     behind: tuple[str, ...] = ()
     request: str = ""
+    owed: bool = False
 
     def record(self, number: int, nonce: str, at_us: int) -> EventRecord:
         """The event's record."""
         kwargs: Raw | UnsetType = UNSET if self.kwargs is None else Raw(self.kwargs)
+        fires = self.occurrence
         return EventRecord(
             number,
             self.handler,
@@ -53,14 +66,21 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
             from_=self.from_,
             asker=self.asker,
             behind=self.behind,
+            late=self.late_us,
+            schedule=self.schedule,
+            occurrence=None if fires is None else fires.due_us,
+            missed=0 if fires is None else fires.missed,
+            next=None if fires is None else fires.next_us,
+            beside=self.beside,
+            note=None if fires is None else fires.note,
             nonce=nonce,
             at=at_us,
         )
 
 
-def digest_of(handler: str, canonical: bytes) -> str:
+def digest_of(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:
     """The digest by which a key knows what it stands for."""
-    return digest(handler.encode() + canonical)
+    return digest(handler.name.encode() + handler.signature.canonical(args, kwargs))
 
 
 def find_same(agent: str, history: JournalHistory, wanted: Wanted) -> int | OutcomeRecord | None:
@@ -92,6 +112,11 @@ def find_same(agent: str, history: JournalHistory, wanted: Wanted) -> int | Outc
                 event=where,
             )
     return None
+
+
+def number_of(same: int | OutcomeRecord) -> int:
+    """The number of an event that a key stands for."""
+    return same if isinstance(same, int) else same.outcome
 
 
 def _check_same(agent: str, wanted: Wanted, found: tuple[int, str, str | None]) -> None:

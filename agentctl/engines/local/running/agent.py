@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.event_history import EventHistory
-from agentctl.core.history import JournalHistory, remember
+from agentctl.core.history import JournalHistory
 from agentctl.core.kept import Asking, asking_of
 from agentctl.core.lifecycle import Phase
+from agentctl.core.setting import sent_of
+from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.events.calls import BoundMethod
 from agentctl.engines.local.events.endings import End
@@ -21,26 +23,26 @@ from agentctl.engines.local.events.outcomes import of_record
 from agentctl.engines.local.events.run import EventRun
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.local.running.binding import Binding
+from agentctl.engines.local.running.calendar import Agenda, Calendar
 from agentctl.engines.local.running.committer import Committer
-from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.ends import Ends
-from agentctl.engines.local.running.instances import Instances
+from agentctl.engines.local.running.fitting import why_unable
+from agentctl.engines.local.running.holders import Holders
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.running.queue import EventQueue
+from agentctl.engines.local.running.states import States
 from agentctl.engines.local.running.waiters import Waiters, stopped
 from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
-from agentctl.record_moves import AnsweredRecord, CancelledRecord
-from agentctl.records import (
-    BugRecord,
-    DoneRecord,
-    EventRecord,
-    Record,
+from agentctl.record_moves import (
+    AnsweredRecord,
+    CancelledRecord,
+    MissedRecord,
     StoppingRecord,
     StopRecord,
-    encode,
 )
+from agentctl.records import BugRecord, DoneRecord, EventRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
@@ -68,10 +70,10 @@ class AgentRuntime:
         self.stuck = self.ends.stuck
         self._methods = binding.methods()
         self._deny = binding.deny
-        self._states = {of: members_of(one.state) for of, one in history.states.items()}
-        self._fresh_state = {name: one.default for name, one in self.spec.state.items()}
-        self.instances = Instances()
-        self.due = DueTimes(program, lambda number: self.queue(self.open[number]))
+        self.states = States(history, self.spec)
+        self.instances: Holders[Identity] = Holders()
+        agenda = Agenda(self.spec, history, program, self.append_bodies, self._come)
+        self.calendar = Calendar(agenda)
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
             store,
@@ -102,7 +104,7 @@ class AgentRuntime:
         if wanted.request:
             # In front: a write that a crash cuts short must not leave the event without it.
             accepted = Accepted(str(self.address(record)))
-            bodies.insert(0, self._answered(wanted.request, "invoke", accepted, now_us))
+            bodies.insert(0, self._answered(wanted, accepted, now_us))
         self.append_bodies(bodies, audit_lines(self.name, record, record))
         # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
         event = EventHistory(record, b"")
@@ -110,35 +112,48 @@ class AgentRuntime:
         self.queue_in_time(event)
         return record.event
 
-    def _answered(self, request: str, do: str, answer: Struct, at_us: int) -> bytes:
+    def _answered(self, wanted: Wanted, answer: Struct, at_us: int) -> bytes:
         """The record of an answer, so that who asks again changes nothing."""
-        record = AnsweredRecord(request, do, Raw(msgspec.json.encode(answer)), at=at_us)
-        remember(self.history.answered, record)
+        value = Raw(msgspec.json.encode(answer))
+        record = AnsweredRecord(wanted.request, "invoke", value, owed=wanted.owed, at=at_us)
+        self.history.remember(record)
         return encode(record)
 
     @property
     def waiting_to_begin(self) -> int:
         """How many accepted events haven't begun in this program."""
-        return len(self.open) - len(self.runs) - len(self.stuck) - len(self.due)
+        return len(self.open) - len(self.runs) - len(self.stuck) - self.calendar.waiting
 
     def queue_in_time(self, event: EventHistory) -> None:
         """Queue an event once it is due, now if it has no due time or that has passed (R18)."""
-        due_us = event.accepted.due
-        if due_us is None or due_us <= self.program.clock.now_us():
+        due_us, now_us = event.accepted.due, self.program.clock.now_us()
+        if due_us is None or event.started_us is not None:
             self.queue(event)
+        elif due_us > now_us:
+            self.calendar.add(event, due_us)
         else:
-            self.due.add(event.number, due_us)
+            self._come(event)
+
+    def _come(self, event: EventHistory) -> None:
+        """Queue an event whose moment has come, unless that is too long ago."""
+        accepted, now_us = event.accepted, self.program.now_us()
+        late_us = 0 if accepted.due is None else now_us - accepted.due
+        if accepted.late is None or late_us <= accepted.late:
+            self.queue(event)
+            return
+        record = MissedRecord(event.number, late_us, at=now_us)
+        self.append(record, event=accepted)
+        # Crash here: missed, on record; nobody waits for what never began.
+        self.withdraw(event, record)
 
     def queue(self, history: EventHistory) -> None:
-        """Let an event begin as soon as its instance and a permit are free."""
-        if self._takes_instance(history):
+        """Let an event begin as soon as its schedule, its instance and a permit are free."""
+        if self.calendar.may_begin(history.accepted) and self._takes_instance(history.accepted):
             self.events.add(history.number)
 
-    def _takes_instance(self, history: EventHistory) -> bool:
+    def _takes_instance(self, accepted: EventRecord) -> bool:
         """Whether the event may begin as far as its instance goes; else it waits for it."""
-        return not self.exclusive(history.accepted) or self.instances.take(
-            history.accepted.of, history.number
-        )
+        return not self.exclusive(accepted) or self.instances.take(accepted.of, accepted.event)
 
     def exclusive(self, accepted: EventRecord) -> bool:
         """Whether the event holds its instance."""
@@ -157,25 +172,16 @@ class AgentRuntime:
             history.bodies.clear()  # they were for the rewrite
             if history.number not in suspects:
                 self.queue_in_time(history)
-            elif self._takes_instance(history):
+            elif self.calendar.may_begin(history.accepted) and self._takes_instance(
+                history.accepted
+            ):
                 ready.add(history.number)
         return frozenset(ready)
 
     def unable(self) -> list[tuple[Address, str]]:
         """The open events that can't run any more, each with the reason (R3)."""
-        found = ((one.accepted, self._why_not(one.accepted)) for one in self.open.values())
+        found = ((one.accepted, why_unable(self.spec, one.accepted)) for one in self.open.values())
         return [(self.address(accepted), why) for accepted, why in found if why is not None]
-
-    def _why_not(self, accepted: EventRecord) -> str | None:
-        handler = self.spec.handlers.get(accepted.handler)
-        if handler is None:
-            return f"there is no handler {accepted.handler!r} any more"
-        try:
-            self.spec.check_identity(accepted.of)
-            handler.read(accepted.args, accepted.kwargs)
-        except AgentctlError as error:
-            return error.message
-        return None
 
     # -- beginning events
 
@@ -201,7 +207,7 @@ class AgentRuntime:
         address = self.address(accepted)
         self.stuck[number] = Ended(address, accepted.handler, "stuck", text=what)
         self.program.listener.warned(f"{address}: {what}; the event is stuck")
-        self._release(number)
+        self._release(accepted)
         stuck = Stuck(f"{address}: {what}", hint=getattr(error, "hint", None))
         self.waiters.tell(number, None, End(BugRecord(number, what), self.stuck[number], stuck))
 
@@ -214,11 +220,12 @@ class AgentRuntime:
     # -- what a running event needs (Site)
 
     def state_of(self, identity: Identity) -> dict[str, bytes]:
-        """The instance's committed state; fields that it doesn't have yet are at their default."""
-        kept = self._states.get(identity)
-        if kept is None:
-            return dict(self._fresh_state)
-        return {name: kept.get(name, default) for name, default in self._fresh_state.items()}
+        """The instance's committed state, each field as JSON."""
+        return self.states.of(identity)
+
+    def schedules_of(self, identity: Identity) -> Sequence[Sent]:
+        """The instance's named schedules."""
+        return [sent_of(self.name, schedule) for schedule in self.history.schedules.of(identity)]
 
     def options(self, op: CallOp) -> CallOptions:
         """The options of a call's method."""
@@ -296,23 +303,28 @@ class AgentRuntime:
             self.open[number].end = record
             self.history.finish(self.open[number], record)
         if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
-            self._states[accepted.of] = members_of(record.state)
-        self._release(number)
+            self.states.commit(accepted.of, record.state)
+        self._release(accepted)
         self._committer.when_durable(lambda: self._tell(number, asking, end), now=True)
 
-    def _release(self, number: int) -> None:
+    def _release(self, accepted: EventRecord) -> None:
+        number = accepted.event
         self.runs.pop(number, None)
         self.events.executing.discard(number)
         history = self.open.get(number)
-        self._free_instance(number)
+        self._free(accepted)
         assert history is None or number in self.stuck
         self.program.passed(self.name, number)
         self.program.settled(self.name, number)
         self.events.pump_soon()
 
-    def _free_instance(self, number: int) -> None:
-        following = self.instances.free(number)
+    def _free(self, accepted: EventRecord) -> None:
+        """Let those begin that waited for this event: for its instance, for its schedule."""
+        following = self.instances.free(accepted.event)
         if following is not None:
+            self.events.add(following)
+        following = self.calendar.ended(accepted)
+        if following is not None and self._takes_instance(self.open[following].accepted):
             self.events.add(following)
 
     def _tell(self, number: int, asking: Asking | None, end: End) -> None:
@@ -320,28 +332,26 @@ class AgentRuntime:
         self.waiters.tell(number, asking, end)
         self.program.listener.ended(end.ended, heard=heard)
 
-    def withdraw(self, event: EventHistory, record: CancelledRecord) -> None:
+    def withdraw(self, event: EventHistory, record: CancelledRecord | MissedRecord) -> None:
         """Take out an event that a record on record ends, wherever it stands."""
         number, accepted = event.number, event.accepted
         if (run := self.runs.get(number)) is not None:
             run.let_go()
         self.stuck.pop(number, None)
         self.events.withdraw(number)
-        self.due.withdraw(number)
+        self.calendar.withdraw(event)
         self.instances.leave(accepted.of, number)
         event.end = record
         self.history.finish(event, record)
-        self._release(number)
+        self._release(accepted)
         end, asking = of_record(self.address(accepted), accepted.handler, record), asking_of(event)
         self._committer.when_durable(lambda: self._tell(number, asking, end))
 
     def forget_old_outcomes(self) -> None:
         """Forget the outcomes of keys that are kept no longer (R17)."""
-        self.history.forget_outcomes(self.program.now_us() - to_us(self.settings.retention))
-
-    def forget(self, identity: Identity) -> None:
-        """Drop the state of an instance that was deleted."""
-        self._states.pop(identity, None)
+        before_us = self.program.now_us() - to_us(self.settings.retention)
+        self.history.forget_outcomes(before_us)
+        self.history.schedules.forget_gone(before_us)
 
     # -- stopping
 
@@ -356,7 +366,7 @@ class AgentRuntime:
 
     def stop(self) -> None:
         """Let the handlers go, sync everything, write the stop record, free the lock."""
-        self.due.close()
+        self.calendar.close()
         for run in list(self.runs.values()):
             run.let_go()
         self.append(StopRecord(len(self.open), at=self.program.now_us()))
@@ -379,21 +389,13 @@ class AgentRuntime:
                 run.let_go()
             else:
                 run.die()
-        self.due.close()
+        self.calendar.close()
         self._committer.abandon()
         self.store.close()
 
 
 def _held(history: EventHistory) -> bool:
     return history.started_us is not None and history.phase is not Phase.STUCK
-
-
-def members_of(state: Raw) -> dict[str, bytes]:
-    """A committed state, field by field."""
-    return {name: bytes(raw) for name, raw in _split(state).items()}
-
-
-_split: Final[Callable[[Raw], Mapping[str, Raw]]] = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 def _nothing() -> None:

@@ -21,6 +21,7 @@ from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
 from agentctl.engines.local.events.askers import Askers
 from agentctl.engines.local.events.calls import CallName, Made
+from agentctl.engines.local.events.effects import Timings
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.timers import Timer, Timers
@@ -84,6 +85,7 @@ class ProgramCore:
         self.asks: set[asyncio.Task[None]] = set()
         self.open_asks: dict[tuple[str, int, str], tuple[str, Asking]] = {}
         self.askers: Askers
+        self.timings: Timings
         self._queued: set[asyncio.Task[Any]] = set()
         self._sweep_at = _SWEEP_AT
         self.begin_event: Callable[[EventId], None]

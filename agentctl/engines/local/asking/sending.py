@@ -1,0 +1,167 @@
+"""Timings that come from elsewhere: of another agent, of a host, of a person (R18).
+
+What a timing makes is put on record with the answer, under the id that it was asked under: asked
+again, it is answered again, and makes nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Raw
+
+from agentctl.core import timetable
+from agentctl.core.setting import Wish
+from agentctl.core.timing import Sent, Timing
+from agentctl.engines.changes import Accepted
+from agentctl.engines.local.asking.checking import checked, handler_of, wanted_of
+from agentctl.engines.local.changing import scheduling
+from agentctl.engines.local.changing.ground import Ground
+from agentctl.engines.local.changing.operations import answer_again, answered
+from agentctl.engines.local.events.effects import SendRequest
+from agentctl.engines.local.options import random_part
+from agentctl.engines.local.running.accepting import Wanted, digest_of
+from agentctl.engines.port import InvokeRequest
+from agentctl.engines.schedules import Scheduled, SetRequest
+from agentctl.errors import UsageError
+from agentctl.names import Address, format_instance
+from agentctl.records import Record
+from agentctl.sdk.fields import AgentSpec
+
+_SET = "schedule"
+
+
+def send(ground: Ground, spec: AgentSpec, request: SendRequest) -> Sent:
+    """Accept an event, or set a schedule.
+
+    Raises:
+        NotFound, BadArguments, UsageError: it doesn't fit the handler, or makes no sense.
+        Conflict: the name or the key is taken.
+    """
+    timetable.check(request.timing)
+    known = ground.history.answer_to(request.id)
+    if request.timing.name is not None:
+        wish = wish_of(spec, request)
+
+        def answer(done: Scheduled) -> Sequence[Record]:
+            asked = (request.id, _SET)
+            return answered(ground, asked, done, owed=True) if request.id else ()
+
+        if known is not None:
+            done = answer_again(known, Scheduled)
+        else:
+            done = scheduling.put(ground, wish, random_part(), answer, force=False)
+        return _of_schedule(request, done)
+    if known is not None:
+        return _of_event(request, answer_again(known, Accepted))
+    return _of_event(request, ground.accept(wanted_by_timing(spec, request)))
+
+
+def _of_event(request: SendRequest, accepted: Accepted) -> Sent:
+    return Sent(
+        format_instance(request.agent, request.identity),
+        request.handler,
+        event=Address.parse(accepted.event).event,
+        due_us=request.timing.due_us,
+        key=request.timing.key,
+    )
+
+
+def _of_schedule(request: SendRequest, done: Scheduled) -> Sent:
+    return Sent(
+        done.instance,
+        request.handler,
+        schedule=done.name,
+        due_us=done.due_us,
+        period_us=request.timing.period_us,
+        key=request.timing.key,
+    )
+
+
+def wanted_by_timing(spec: AgentSpec, request: SendRequest, from_: str | None = None) -> Wanted:
+    """The event that a timing without a name asks for, checked by its handler.
+
+    Args:
+        from_: the call that asks for it, where it is the same agent's.
+    """
+    handler = handler_of(spec, request.handler)
+    raw, named = checked(handler, bytes(request.args), _kwargs(request))
+    timing = request.timing
+    return Wanted(
+        spec.check_identity(request.identity),
+        handler.name,
+        raw,
+        named,
+        key=timing.key,
+        due_us=timing.due_us,
+        late_us=timing.late_us,
+        digest=None if timing.key is None else digest_of(handler, raw, named),
+        from_=from_,
+        request=request.id,
+        owed=bool(request.id),
+    )
+
+
+def wish_of(spec: AgentSpec, request: SendRequest, from_: str | None = None) -> Wish:
+    """The schedule that a timing with a name asks for, checked by its handler."""
+    handler = handler_of(spec, request.handler)
+    raw, named = checked(handler, bytes(request.args), _kwargs(request))
+    identity = spec.check_identity(request.identity)
+    return Wish(identity, handler.name, raw, named, request.timing, "code", from_)
+
+
+def _kwargs(request: SendRequest) -> bytes | None:
+    return bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
+
+
+def set_schedule(ground: Ground, spec: AgentSpec, request: SetRequest) -> Scheduled:
+    """Set a schedule as a person or a file asks for it.
+
+    Raises:
+        NotFound, BadArguments, UsageError: it doesn't fit the handler, or makes no sense.
+        Conflict: another source has set it.
+    """
+    known = ground.history.answer_to(request.id)
+    if known is not None:
+        return answer_again(known, Scheduled)
+
+    def answer(done: Scheduled) -> Sequence[Record]:
+        return answered(ground, (request.id, _SET), done) if request.id else ()
+
+    wish = wish_by(spec, request)
+    return scheduling.put(ground, wish, random_part(), answer, force=request.force)
+
+
+def wish_by(spec: AgentSpec, request: SetRequest) -> Wish:
+    """A schedule as it is asked for, checked by its handler."""
+    timing: Timing = request.timing
+    if timing.name is None:
+        raise UsageError("a schedule has a name", hint="give it one: --name report")
+    timetable.check(timing)
+    wanted = wanted_of(
+        spec,
+        InvokeRequest(
+            request.agent,
+            request.identity,
+            request.handler,
+            request.args,
+            request.kwargs,
+            request.words,
+            request.text,
+        ),
+    )
+    return Wish(
+        wanted.identity,
+        wanted.handler,
+        wanted.args,
+        wanted.kwargs,
+        timing,
+        request.source,
+        by=request.by,
+    )
+
+
+def encoded(sent: Sent) -> bytes:
+    """What a timing made, as it is recorded."""
+    return msgspec.json.encode(sent)

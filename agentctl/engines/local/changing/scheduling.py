@@ -1,0 +1,199 @@
+"""Changes of schedules: set, cancelled, paused, run once beside their grid (R18).
+
+As `operations`: decides from what the journal says, and puts the answer on record with the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Raw
+
+from agentctl.core import setting, timetable
+from agentctl.core.event_history import EventHistory
+from agentctl.core.finding import status_of
+from agentctl.core.lifecycle import Cancellation
+from agentctl.core.setting import Wish
+from agentctl.engines.changes import Accepted, Change
+from agentctl.engines.local.changing.ground import Ground
+from agentctl.engines.local.running.accepting import Wanted
+from agentctl.engines.schedules import (
+    FireRequest,
+    Paused,
+    PauseRequest,
+    Scheduled,
+    Unscheduled,
+    UnscheduleRequest,
+)
+from agentctl.errors import Conflict, NotFound
+from agentctl.names import Identity, format_instance
+from agentctl.nearest import nearest_hint
+from agentctl.record_schedules import (
+    PausedRecord,
+    ResumedRecord,
+    ScheduleRecord,
+    UnscheduleRecord,
+)
+from agentctl.records import Record
+from agentctl.value_errors import clean
+
+Answered: TypeAlias = Callable[[Ground, Change, Any], Sequence[Record]]
+
+
+def put(
+    ground: Ground,
+    wish: Wish,
+    seed: str,
+    answered: Callable[[Scheduled], Sequence[Record]],
+    *,
+    force: bool,
+) -> Scheduled:
+    """Set a schedule.
+
+    Raises:
+        Conflict: another source has set it, and this one doesn't insist.
+    """
+    name, of = wish.timing.name or "", wish.identity
+    known = ground.history.schedules.live.get((of, name))
+    wanted = wish.record(seed, ground.now_us())
+    record = setting.decide(ground.agent, known, wanted, anchored=wish.timing.anchored, force=force)
+    stands = record or known
+    assert stands is not None
+    answer = Scheduled(
+        format_instance(ground.agent, of),
+        name,
+        stands.due,
+        record is not None,
+        record is not None and known is not None,
+        stands.paused,
+    )
+    if record is not None:
+        ground.commit([record, *answered(answer)])
+        # Crash here: set, whether it was answered or not: the same again changes nothing.
+        ground.take(record)
+    return answer
+
+
+def unschedule(ground: Ground, request: UnscheduleRequest, answered: Answered) -> Unscheduled:
+    """Cancel a schedule, or say what became of it.
+
+    Raises:
+        Conflict: `kavach.toml` sets it, and would again.
+    """
+    schedules, at = ground.history.schedules, (request.identity, request.name)
+    known = schedules.live.get(at)
+    if known is not None and request.due_us not in (None, known.due):
+        known = None  # that one was replaced
+    if known is None:
+        return _unscheduled(ground, request, _what_became(ground, request))
+    if known.source == "file":
+        where = format_instance(ground.agent, known.of)
+        raise Conflict(
+            f"the schedule {known.schedule!r} of {where} is set by kavach.toml, and would be again",
+            hint="take it out there and start the program anew; or let it rest: "
+            f"agentctl schedule pause {where} {known.schedule}",
+        )
+    answer = _unscheduled(ground, request, Cancellation.CANCELLED)
+    by = clean(request.by)
+    record = UnscheduleRecord(known.schedule, known.of, known.due, by, at=ground.now_us())
+    ground.commit([record, *answered(ground, request, answer)])
+    # Crash here: cancelled, on record, whether it was answered or not.
+    ground.take(record)
+    return answer
+
+
+def _unscheduled(ground: Ground, request: UnscheduleRequest, answer: Cancellation) -> Unscheduled:
+    return Unscheduled(answer, format_instance(ground.agent, request.identity), request.name)
+
+
+def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
+    """What to answer about a schedule that isn't there, or about an earlier one of its name."""
+    schedules, at = ground.history.schedules, (request.identity, request.name)
+    event = occurrence(ground, request.identity, request.name, request.due_us)
+    if event is not None:
+        if event.end is None:
+            return Cancellation.RUNNING
+        cancelled = status_of(event.end) == Cancellation.CANCELLED
+        return Cancellation.ALREADY_CANCELLED if cancelled else Cancellation.FINISHED
+    if at in schedules.gone:
+        return Cancellation.ALREADY_CANCELLED
+    if request.due_us is not None and request.due_us > ground.now_us():
+        return Cancellation.ALREADY_CANCELLED  # another took its place before it was due
+    return Cancellation.UNKNOWN
+
+
+def occurrence(ground: Ground, of: Identity, name: str, due_us: int | None) -> EventHistory | None:
+    """The event that a schedule made at a due time, while it is open or kept."""
+    if due_us is None:
+        return None
+    known = [*ground.history.open.values(), *ground.history.kept.events.values()]
+    for event in known:
+        accepted = event.accepted
+        if (accepted.schedule, accepted.occurrence, accepted.of) == (name, due_us, of):
+            return event
+    return None
+
+
+def pause(ground: Ground, request: PauseRequest, answered: Answered) -> Paused:
+    """Pause a schedule, or let it fire again.
+
+    Raises:
+        NotFound: there is none.
+    """
+    known = find(ground, request.identity, request.name)
+    instance = format_instance(ground.agent, request.identity)
+    if known.paused == request.pause:
+        return Paused(instance, known.schedule, known.paused, changed=False, due_us=known.due)
+    now_us, by = ground.now_us(), clean(request.by)
+    record: PausedRecord | ResumedRecord
+    if request.pause:
+        record, due_us, passed = PausedRecord(known.schedule, known.of, by, at=now_us), known.due, 0
+    else:
+        passed, due_us = timetable.passed(known, now_us)
+        record = ResumedRecord(known.schedule, known.of, due_us, passed, by, at=now_us)
+    answer = Paused(instance, known.schedule, request.pause, True, due_us, passed)
+    ground.commit([record, *answered(ground, request, answer)])
+    # Crash here: on record, whether it was answered or not.
+    ground.take(record)
+    return answer
+
+
+def fire(ground: Ground, request: FireRequest) -> Accepted:
+    """Run a schedule's handler once, beside its grid.
+
+    Raises:
+        NotFound: there is no such schedule.
+    """
+    known = find(ground, request.identity, request.name)
+    return ground.accept(
+        Wanted(
+            known.of,
+            known.handler,
+            bytes(known.args),
+            bytes(known.kwargs) if isinstance(known.kwargs, Raw) else None,
+            schedule=known.schedule,
+            occurrence=timetable.Run(ground.now_us(), 0, None),
+            beside=True,
+            request=request.id,
+        )
+    )
+
+
+def find(ground: Ground, of: Identity, name: str) -> ScheduleRecord:
+    """One of an instance's schedules.
+
+    Raises:
+        NotFound: it has none of that name.
+    """
+    found = ground.history.schedules.live.get((of, name))
+    if found is None:
+        where = format_instance(ground.agent, of)
+        names = [one.schedule for one in ground.history.schedules.of(of)]
+        raise NotFound(
+            f"{where} has no schedule {name!r}",
+            hint=nearest_hint(name, names, "schedules")
+            if names
+            else f"see what there is: agentctl schedule list {ground.agent}",
+        )
+    return found

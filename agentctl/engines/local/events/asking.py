@@ -1,0 +1,58 @@
+"""What goes on record of each thing that a handler asks for.
+
+`event` is the beginning of the call's key as records have it, `17-`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from agentctl.names import format_instance
+from agentctl.records import CallRecord
+from agentctl.sdk.capability import CallOptions
+from agentctl.sdk.execution import AskOp, CallOp, CancelOp, ResultOp, SendOp, TimerOp
+from agentctl.times import Uptime
+from agentctl.values import digest
+
+
+def call(event: str, op: CallOp, options: CallOptions, at_us: int) -> CallRecord:
+    """A capability's call."""
+    name, fn = event + op.path, op.method.fn
+    if options.record == "digest":
+        whole = digest(op.args + (op.kwargs or b""))
+        return CallRecord(name, fn, digest=whole, repeat=options.repeat, at=at_us)
+    args, kwargs = Raw(op.args), UNSET if op.kwargs is None else Raw(op.kwargs)
+    return CallRecord(name, fn, args=args, kwargs=kwargs, repeat=options.repeat, at=at_us)
+
+
+def timer(event: str, op: TimerOp, up: Uptime | None, at_us: int) -> CallRecord:
+    """A wait for time."""
+    since = None if up is None else str(up)
+    return CallRecord(event + op.path, "timer", until=op.until_us, up=since, at=at_us)
+
+
+def other(event: str, op: AskOp | SendOp | CancelOp | ResultOp, at_us: int) -> CallRecord:
+    """What concerns another event: a question, a timing, what one made."""
+    path = event + op.path
+    timing: Raw | UnsetType = UNSET
+    match op:
+        case CancelOp():
+            return CallRecord(path, "cancel", to=op.sent.shown, at=at_us)
+        case ResultOp():
+            return CallRecord(path, "result", to=op.sent.shown, handler=op.sent.handler, at=at_us)
+        case AskOp():
+            fn = "query" if op.query else "ask"
+        case SendOp():
+            fn = "trigger" if op.timing.due_us is None and not op.timing.recurs else "schedule"
+            timing = Raw(msgspec.json.encode(op.timing))
+    return CallRecord(
+        path,
+        fn,
+        args=Raw(op.args),
+        kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
+        to=format_instance(op.target.agent, op.target.identity),
+        handler=op.target.name,
+        timing=timing,
+        at=at_us,
+    )
