@@ -104,7 +104,7 @@ class Host:
         await engine.start()
         self._engine = engine
         for binding in self._bindings:
-            serve(binding.cls, engine)
+            serve(binding.cls, engine.invoker)
         self._block = asyncio.current_task()
         engine.when_dead = self._interrupt_soon
         return self
@@ -193,7 +193,7 @@ class Host:
         if self._engine is not None:
             engine, self._engine = self._engine, None
             for binding in self._bindings:
-                unserve(binding.cls, engine)
+                unserve(binding.cls, engine.invoker)
             self._stopped = await engine.stop()
         return self._stopped
 

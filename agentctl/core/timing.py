@@ -93,6 +93,7 @@ class Sent(Struct, frozen=True, omit_defaults=True):
             return f"{self.instance}#{self.event}"
         return f"{self.instance} {self.schedule} {self.due_us}"
 
+
 def check(timing: Timing) -> None:
     """Refuse a timing that can't be meant.
 

@@ -83,8 +83,9 @@ class Durable:
 
         async def program() -> Any:
             async with self.host(binding) as host:
+                invoker = host.engine.invoker
                 target = Target(agent.__name__, spec.identity_of(identity), handler)
-                ask = host.engine.invoke if handler in spec.handlers else host.engine.query
+                ask = invoker.invoke if handler in spec.handlers else invoker.query
                 return await ask(target, args, {})
 
         return asyncio.run(program())

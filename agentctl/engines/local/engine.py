@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from agentctl.engines.local.asking.inviting import HostInvoker
-from agentctl.engines.local.asking.timings import LocalTimings
-
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,18 +9,22 @@ from datetime import timedelta
 from typing import Any
 
 from agentctl.core.kept import Asking, answers_had
+from agentctl.core.setting import Wish
 from agentctl.core.suspicion import EventId
 from agentctl.engines.changes import Answer, Change
-from agentctl.engines.local.asking import queries, told
+from agentctl.engines.local.asking import told
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
+from agentctl.engines.local.asking.filing import bring_in_line
+from agentctl.engines.local.asking.inviting import HostInvoker
+from agentctl.engines.local.asking.sending import wish_by
+from agentctl.engines.local.asking.timings import LocalTimings
 from agentctl.engines.local.events.askers import Askers
 from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.turns import Turn
 from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.looking.remembering import Remembering
 from agentctl.engines.local.options import EngineOptions
-from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.running.binding import Binding
 from agentctl.engines.local.running.folders import Folders
@@ -35,7 +36,6 @@ from agentctl.engines.local.starting.start import start_agents
 from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
 from agentctl.errors import AgentctlError, DiskTrouble, Interrupted, UsageError
 from agentctl.names import Address
-from agentctl.sdk.execution import Target
 from agentctl.storage.port import Store
 from agentctl.times import SystemClock
 
@@ -75,9 +75,13 @@ class LocalEngine:
         self._serving = Serving(
             self.answering, self.program, self._told, lambda: list(self._warnings)
         )
+        elsewhere = Elsewhere(options)
         self.program.askers = Askers(
-            self.answering.ask, self.agents.__contains__, self._told, Elsewhere(options)
+            self.answering.ask, self.agents.__contains__, self._told, elsewhere
         )
+        timings = LocalTimings(self.agents, self.answering, elsewhere)
+        self.program.timings = timings
+        self.invoker = HostInvoker(self.answering, timings, self._clock)
 
     # -- starting
 
@@ -89,6 +93,7 @@ class LocalEngine:
             JournalDamaged, FormatTooNew: a journal can't be trusted; nothing was changed.
             DiskTrouble: a journal can't be written.
         """
+        wishes = self._wishes()
         stores = await lock_all(self._bindings, self._options, self.program.timers)
         self._holding = True
         if self._options.watches:
@@ -112,6 +117,7 @@ class LocalEngine:
             self.program.settle_soon()
             await self.program.recovered.wait()
             self._check_dead()
+            self._attend_to_schedules(wishes)
             self._serving.open()
             while self._to_tell:
                 self.program.tell(*self._to_tell.popitem())
@@ -134,6 +140,28 @@ class LocalEngine:
                 self._to_tell.setdefault(asked, []).append(asking)
             history.to_tell.clear()
         return agents
+
+    def _wishes(self) -> Mapping[str, Sequence[Wish]] | None:
+        """What `kavach.toml` says of schedules, checked by the handlers.
+
+        Raises:
+            NotFound, BadArguments, UsageError: there is no such handler, or it doesn't fit.
+        """
+        if self._options.filed is None:
+            return None
+        wishes: dict[str, list[Wish]] = {}
+        for request in self._options.filed:
+            if request.agent in self._bindings:
+                wish = wish_by(self._bindings[request.agent].spec, request)
+                wishes.setdefault(request.agent, []).append(wish)
+        return wishes
+
+    def _attend_to_schedules(self, wishes: Mapping[str, Sequence[Wish]] | None) -> None:
+        if wishes is not None:
+            bring_in_line(self.agents, wishes)
+        if self._options.schedules:
+            for agent in self.agents.values():
+                agent.calendar.open()
 
     def _told(self, agent: str, asking: Asking) -> None:
         if not self.program.stopping:  # else the next start says it again
@@ -196,28 +224,6 @@ class LocalEngine:
             raise DiskTrouble(dead.message, hint=dead.hint) from dead
         if dead is not None:
             raise dead
-
-    async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Accept an event and wait for its outcome, as the handler's caller sees it."""
-        self.check_alive()
-        runtime = self.agent(target.agent)
-        handler = runtime.spec.handlers[target.name]
-        identity = runtime.spec.check_identity(target.identity)
-        raw = handler.signature.encode(args, kwargs)
-        number = self.answering.put(runtime, Wanted(identity, handler.name, *raw))
-        end = await runtime.ends.wait_for(number)
-        if end.error is not None:
-            raise end.error
-        assert end.ended.result is not None
-        return handler.signature.result.decode(end.ended.result)  # as read back from the record
-
-    async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Read the last committed state of an instance."""
-        self.check_alive()
-        runtime = self.agent(target.agent)
-        state = runtime.state_of(runtime.spec.check_identity(target.identity))
-        raw = queries.read(runtime.cls, target.identity, state, (target.name, args, kwargs))
-        return runtime.spec.queries[target.name].result.decode(raw)
 
     async def submit(self, request: InvokeRequest) -> Address:
         """Accept an event, or join the one that its key stands for; it is durable then.

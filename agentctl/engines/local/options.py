@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from agentctl.engines.port import Listener
+from agentctl.engines.schedules import SetRequest
 from agentctl.storage.port import Store
 from agentctl.times import Clock
 
@@ -27,6 +28,8 @@ class EngineOptions:
     Attributes:
         command: what the lock's note says about who holds it.
         lock_wait_s: how long to wait for another program to end.
+        schedules: they are attended to; else they only lie on record.
+        filed: what `kavach.toml` says of schedules, which is brought about; None: it isn't asked.
         watches: a handler that doesn't let go is told of while it blocks; takes a thread.
         counts: what a crash or a bug stopped is counted when it starts again (R10).
     """
@@ -39,4 +42,6 @@ class EngineOptions:
     entropy: Callable[[], str] = random_part
     stores: StoreFactory | None = None
     counts: bool = True
+    schedules: bool = True
+    filed: Sequence[SetRequest] | None = None
     watches: bool = False

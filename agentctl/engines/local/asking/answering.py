@@ -68,7 +68,7 @@ class Answering:
     ) -> None:
         self._agents = agents
         self._guard = guard
-        self._check_alive = check_alive
+        self.check_alive = check_alive
         self._check_dead = check_dead
         self._accepting: set[asyncio.Future[None]] = set()
         self.waits = Waits()
@@ -105,7 +105,7 @@ class Answering:
             BadArguments: the arguments don't fit; nothing was accepted.
             KeyReused, SetAside, LaneFull: what stands in the way; nothing was accepted.
         """
-        self._check_alive()
+        self.check_alive()
         runtime = self.agent(request.agent)
         answered = runtime.history.answer_to(request.id)
         if answered is not None:
@@ -168,7 +168,7 @@ class Answering:
         return await self._change(request.agent, lambda ground, spec: send(ground, spec, request))
 
     async def _change(self, agent: str, work: Callable[[LiveGround, AgentSpec], T]) -> T:
-        self._check_alive()
+        self.check_alive()
         runtime = self.agent(agent)
         answers: list[T | AgentctlError] = []
 
@@ -200,7 +200,7 @@ class Answering:
         Raises:
             NotFound, BadArguments, WouldDeadlock: it can't be asked.
         """
-        self._check_alive()
+        self.check_alive()
         runtime = self.agent(request.agent)
         if request.query:
             identity = runtime.spec.check_identity(request.identity)
@@ -231,7 +231,7 @@ class Answering:
             OutcomeGone: nothing is kept of it.
             WouldDeadlock: it would wait for who waits.
         """
-        self._check_alive()
+        self.check_alive()
         runtime = self.agent(request.agent)
         asker = None if sender is None else (sender.agent, sender.accepted.event)
         if sender is not None and request.event in {None, *runtime.open}:
@@ -252,7 +252,7 @@ class Answering:
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""
-        self._check_alive()
+        self.check_alive()
         runtime = self.agent(request.agent)
         signature = runtime.spec.queries.get(request.handler)
         if signature is None:

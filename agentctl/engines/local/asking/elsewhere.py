@@ -7,36 +7,31 @@ journals, and what blocks runs in a thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Generic
-from agentctl.core.timing import Sent
-from agentctl.engines.changes import ANSWERS, Answer, Change
-from agentctl.engines.local.asking.outcomes import gone, number_for
-from agentctl.engines.local.asking.sending import send
-from agentctl.engines.local.changing import operations
-from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest, request_of
-from agentctl.engines.local.events.outcomes import of_outcome
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Generic, TypeVar
 
 from agentctl.core.event_history import EndRecord
 from agentctl.core.kept import Asking
+from agentctl.core.timing import Sent
+from agentctl.engines.changes import ANSWERS, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import wanted_by
-from agentctl.engines.local.changing import cold
+from agentctl.engines.local.asking.outcomes import gone, number_for
+from agentctl.engines.local.asking.sending import send
+from agentctl.engines.local.changing import cold, operations
 from agentctl.engines.local.control import AsyncControl, ControlGone
 from agentctl.engines.local.control.wire import Told
-from agentctl.engines.local.events.outcomes import of_record
+from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest
+from agentctl.engines.local.events.outcomes import of_outcome, of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.states import members_of
 from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Interrupted, Locked, NotFound
 from agentctl.names import Address
-from agentctl.record_moves import ToldRecord
 from agentctl.sdk.agent import spec_of
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.places import agent_folder
@@ -101,7 +96,7 @@ class Elsewhere:
             NotFound, BadArguments, Conflict: it can't.
         """
 
-        def at_journal() -> tuple[Sent, object]:
+        def at_journal() -> tuple[Sent | None, object]:
             with self._opened(request.agent) as ground:
                 return send(ground, spec_of(cls), request), None
 
@@ -117,14 +112,12 @@ class Elsewhere:
         """
         at_journal = partial(self._outcome_in_journal, request)
         who = f"the outcome of {request.agent}.{request.handler}"
-        return await self._run(
-            _Errand(request.agent, "outcome", request, Asked, who, at_journal)
-        )
+        return await self._run(_Errand(request.agent, "outcome", request, Asked, who, at_journal))
 
     async def carry_out(self, change: Change) -> Answer:
         """Have a change carried out."""
 
-        def at_journal() -> tuple[Answer, object]:
+        def at_journal() -> tuple[Answer | None, object]:
             with self._opened(change.agent) as ground:
                 return operations.carry_out(ground, change), None
 
@@ -141,7 +134,8 @@ class Elsewhere:
             while True:
                 answer = await self._of_its_program(errand)
                 if answer is None and (seen is None or self._look(errand.agent) != seen):
-                    answer, seen = await self._of_its_folder(errand)
+                    found = await self._of_its_folder(errand)
+                    answer, seen = found
                 if answer is not None:
                     return answer
                 await asyncio.sleep(pause_s)
@@ -280,13 +274,9 @@ class Elsewhere:
     def _tell_journal(self, agent: str, askings: Sequence[Asking]) -> bool:
         try:
             with self._opened(agent) as ground:
-                known = [(one, ground.history.told_of(one)) for one in askings]
                 now_us = ground.now_us()
-                records = [
-                    ToldRecord(asking[0], number, at=now_us)
-                    for asking, number in known
-                    if number is not None
-                ]
+                told = (ground.history.told_record(one, now_us) for one in askings)
+                records = [record for record in told if record is not None]
                 if records:
                     ground.commit(records)
                     # Crash here: the agent's next start may forget the answers.

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw
 
-from agentctl.core import timetable
 from agentctl.core.setting import Wish
-from agentctl.core.timing import Sent, Timing
+from agentctl.core.timing import Sent, Timing, check
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.asking.checking import checked, handler_of, wanted_of
 from agentctl.engines.local.changing import scheduling
@@ -39,7 +38,7 @@ def send(ground: Ground, spec: AgentSpec, request: SendRequest) -> Sent:
         NotFound, BadArguments, UsageError: it doesn't fit the handler, or makes no sense.
         Conflict: the name or the key is taken.
     """
-    timetable.check(request.timing)
+    check(request.timing)
     known = ground.history.answer_to(request.id)
     if request.timing.name is not None:
         wish = wish_of(spec, request)
@@ -138,7 +137,7 @@ def wish_by(spec: AgentSpec, request: SetRequest) -> Wish:
     timing: Timing = request.timing
     if timing.name is None:
         raise UsageError("a schedule has a name", hint="give it one: --name report")
-    timetable.check(timing)
+    check(timing)
     wanted = wanted_of(
         spec,
         InvokeRequest(

@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw
 
 from agentctl.core.audit import audit_lines
 from agentctl.core.event_history import EventHistory
+from agentctl.core.kept import request_of
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.setting import decide, sent_of
 from agentctl.core.timing import Sent
@@ -31,7 +32,6 @@ from agentctl.engines.local.events.effects import (
     Sender,
     SendRequest,
     TimingOp,
-    request_of,
 )
 from agentctl.engines.local.running.accepting import find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
