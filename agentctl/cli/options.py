@@ -24,6 +24,8 @@ TAKES_VALUE: Final = frozenset(
         *("--args", "--timeout", "--event", "--kind", "--grep", "--since", "--until", "--reason"),
         *("-n", "--number", "--status", "--fail-on"),
         *("-i", "--idempotency-key", "--if-full", "--for", "--at", "--schedule-at", "--in", "--tz"),
+        *("--name", "--every", "--first", "--cron", "--missed", "--overlap", "--jitter"),
+        *("--max-late", "--from"),
     ]
 )
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final
+from typing import Final, get_args
 
 from agentctl.cli.options import COLORS, FORMATS, GLOBAL_FLAGS, TAKES_VALUE
 from agentctl.cli.parsing import options_of, typer_command
 from agentctl.cli.table import COMMANDS, HELP
 from agentctl.cli.topics import TOPICS
+from agentctl.core.timing import Missed, Overlap
 from agentctl.engines.changes import State
 from agentctl.ops.health import FAILS
 from agentctl.ops.schemas import names
@@ -33,6 +34,8 @@ _VALUES: Final[Mapping[str, Sequence[str]]] = {
     "--for": _STATES,
     "--fail-on": FAILS,
     "--if-full": ("wait", "refuse"),
+    "--missed": get_args(Missed),
+    "--overlap": get_args(Overlap),
     "--log-format": ("text", "json"),
     "--kind": sorted(KINDS),
 }

@@ -94,6 +94,54 @@ COMMANDS: Final = (
         "agentctl.cli.commands.invocation_retry",
     ),
     Command(
+        ("schedule", "list"),
+        "[AGENT]",
+        "list what is to come: schedules and scheduled events",
+        "agentctl.cli.commands.schedule_list",
+    ),
+    Command(
+        ("schedule", "show"),
+        "AGENT NAME",
+        "show one schedule, and its next due times",
+        "agentctl.cli.commands.schedule_show",
+    ),
+    Command(
+        ("schedule", "set"),
+        "AGENT HANDLER [ARG]... --name NAME",
+        "run a handler at a time, or again and again",
+        "agentctl.cli.commands.schedule_set",
+    ),
+    Command(
+        ("schedule", "cancel"),
+        "AGENT NAME",
+        "cancel one schedule",
+        "agentctl.cli.commands.schedule_cancel",
+    ),
+    Command(
+        ("schedule", "pause"),
+        "AGENT NAME",
+        "keep one schedule from firing",
+        "agentctl.cli.commands.schedule_pause",
+    ),
+    Command(
+        ("schedule", "unpause"),
+        "AGENT NAME",
+        "let a paused schedule fire again",
+        "agentctl.cli.commands.schedule_unpause",
+    ),
+    Command(
+        ("schedule", "trigger"),
+        "AGENT NAME",
+        "run a schedule's handler once now",
+        "agentctl.cli.commands.schedule_trigger",
+    ),
+    Command(
+        ("schedule", "preview"),
+        "EXPR",
+        "tell when a cron expression is due",
+        "agentctl.cli.commands.schedule_preview",
+    ),
+    Command(
         ("agent", "list"),
         "[AGENT]",
         "list instances, and what is kept of each",
@@ -131,6 +179,12 @@ COMMANDS: Final = (
         "[AGENT]",
         "show each instance's state",
         "agentctl.cli.commands.inspect_state",
+    ),
+    Command(
+        ("inspect", "schedules"),
+        "[AGENT]",
+        "show each instance's schedules",
+        "agentctl.cli.commands.inspect_schedules",
     ),
     Command(
         ("inspect", "lock"),

@@ -45,6 +45,8 @@ What makes an event run again, and what that does to its calls:
                          number, a new start           new call keys
   completed or was       not at all; invoke it anew    a new event
    cancelled
+  was a schedule's       agentctl schedule trigger     a new event, with
+                                                       the same arguments
 
 Invoking is no way to run something again: it makes a new event, also with
 --trigger. Only the same idempotency key (-i) finds the event that is there:
@@ -60,10 +62,12 @@ Examples:
   agentctl invocation cancel Bot#3               event 3, if it isn't executing
   agentctl invocation cancel Bot order-7         the one with this key
   agentctl invocation cancel Bot#3 --running     also if it is executing
+  agentctl schedule cancel Bot report            a schedule: it fires no more
 
   the event is           answer              code  what happens
   ---------------------  ------------------  ----  -------------------------
-  queued, or stuck       cancelled           0     it ends, no code of it runs
+  scheduled, queued, or  cancelled           0     it ends, no code of it runs
+   stuck
   sleeping, or waiting   cancelled           0     its handler cleans up
   executing              running             4     nothing
   executing, --running   cancelled           0     its handler cleans up
@@ -120,7 +124,7 @@ Examples:
            cancelled; run --until-idle: an event is stuck;
            status --check: something isn't well
   2        a flag, an argument, a time                        no
-  3        no such project, agent, handler, event             no
+  3        no such project, agent, handler, event, schedule   no
   4        in another state than the command needs; a file    no
            exists already; the event is set aside
   5        another program holds the agent's folder           later
@@ -146,7 +150,44 @@ zone's clocks show twice, or never.
 
 Durations: 90s, 1d2h30m, 500ms, PT5M. A bare number is refused.
 
+Cron expressions, and what comes again and again: agentctl help schedules.
+
 Output: RFC 3339, UTC, six decimals; on a terminal times are relative.
+"""
+
+_SCHEDULES: Final = """\
+Examples:
+  agentctl schedule set Bot request 7 --name daily --every 1d
+  agentctl schedule set Bot request 7 --name report --cron '0 9 * * *' --tz UTC
+  agentctl schedule preview '30 2 * * *' --tz Europe/Berlin
+  agentctl schedule list
+
+A schedule is a name of one instance. It runs a handler once (--at, --in), or
+again and again (--every, --cron), while a program runs the agent. Set again
+under its name it is replaced; set just so again, nothing changes. What code
+or kavach.toml has set is replaced from the shell only with --force.
+
+It keeps to the grid of its first due time: neither a restart, a pause nor a
+late run moves it. Each occurrence runs once, and never early. A policy says
+what becomes of a due time at which it couldn't:
+
+  the policy             what becomes of it
+  ---------------------  ---------------------------------------------------
+  --missed coalesce      nothing ran then: one run for all, then the grid
+  --missed skip          nothing ran then: it is left out
+  --missed all           nothing ran then: each of them runs, at most 100
+  --overlap skip         the last one still runs: it is left out
+  --overlap queue        the last one still runs: it runs behind it
+  --overlap allow        the last one still runs: it runs beside it
+  --max-late 1h          it would begin later than that: it is missed
+
+What is left out or missed stands in the audit log, with a count.
+
+Cron: minute, hour, day of the month, month, day of the week, in a zone: that
+of --tz, or tz in [project]. Where the clocks are set forward, a time that
+isn't there runs once, at the first moment behind the gap. Where they are set
+back, a time that comes twice runs once; with * for its minute or hour, in
+both. agentctl schedule preview marks these nights.
 """
 
 _ARGUMENTS: Final = """\
@@ -201,5 +242,6 @@ TOPICS: Final = {
     "exit-codes": Topic("what each exit code means", _EXIT_CODES),
     "flags": Topic("the global flags, and environment variables", _FLAGS),
     "keys": Topic("idempotency keys, call keys and service keys", _KEYS),
+    "schedules": Topic("what recurs: its grid, and what is missed or overlaps", _SCHEDULES),
     "times": Topic("how moments and durations are written", _TIMES),
 }

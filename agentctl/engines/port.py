@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from agentctl.engines.changes import Accepted, Answer, Change, Invoked
+from agentctl.engines.schedules import Scheduled, ScheduleView, SetRequest
 from agentctl.engines.views import (
     AgentView,
     ArchivedView,
@@ -268,6 +269,10 @@ class Holder(Protocol):
         """
         ...
 
+    def schedule(self, request: SetRequest) -> Scheduled:
+        """Have a schedule set, durably; its handler there checks the arguments."""
+        ...
+
     def look(self) -> Inside:
         """Look into the program."""
         ...
@@ -324,6 +329,10 @@ class Desk(Protocol):
         """
         ...
 
+    def schedules(self, agent: str) -> Sequence[ScheduleView]:
+        """Read an agent's schedules, sorted by instance and name; raises as `instances`."""
+        ...
+
     def holder(self, agent: str) -> HolderView | None:
         """Tell which program holds an agent's folder."""
         ...
@@ -376,6 +385,15 @@ class Desk(Protocol):
 
         Raises:
             NotFound, BadArguments, KeyReused, SetAside: nothing was accepted.
+            Locked: a program runs the agent.
+        """
+        ...
+
+    def schedule(self, cls: type[Agent], request: SetRequest) -> Scheduled:
+        """Set a schedule, which fires while a program runs the agent.
+
+        Raises:
+            NotFound, BadArguments, UsageError, Conflict: nothing was set.
             Locked: a program runs the agent.
         """
         ...

@@ -112,6 +112,7 @@ class InstanceView(Struct, frozen=True):
     """One instance: what is kept of it.
 
     Attributes:
+        next_due_us: when the next of its events goes on by itself, or a schedule of it fires.
         state: as JSON; None if none was committed.
     """
 
@@ -192,11 +193,12 @@ class CountView(Struct, frozen=True):
 
     Attributes:
         counts: open events by state.
-        next_due_us: when the next of them goes on by itself.
-        late_us: how long the one that is most overdue has been due; 0 if none is.
+        next_due_us: when the next of them goes on by itself, or a schedule fires.
+        late_us: how long what is most overdue has been due; 0 if nothing is.
         inside: what the program that holds the folder says of itself, if it answers.
         long: the open events with more than `MANY_RECORDS` records.
         cancelling: the open events that a cancel is on record of.
+        schedules: how many there are that fire; paused ones don't.
     """
 
     agent: str
@@ -210,6 +212,7 @@ class CountView(Struct, frozen=True):
     damaged: tuple[int, str] | None = None
     inside: Inside | None = None
     cancelling: Sequence[Address] = ()
+    schedules: int = 0
 
 
 MANY_RECORDS: Final = 10_000

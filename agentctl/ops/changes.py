@@ -116,6 +116,7 @@ class DeleteDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.dele
         cancelled: its events that are cancelled by that.
         keys: how many idempotency keys were remembered.
         cleaning_up: those of the cancelled that end only once they have cleaned up.
+        schedules: the names of those that it had.
     """
 
     instance: str
@@ -124,6 +125,7 @@ class DeleteDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.dele
     keys: int
     dry_run: bool
     cleaning_up: tuple[str, ...]
+    schedules: tuple[str, ...] = ()
 
 
 class WaitDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.wait/1"):

@@ -13,8 +13,9 @@ from typing import Final
 from agentctl.engines.changes import State
 from agentctl.engines.port import Desk
 from agentctl.engines.views import MANY_RECORDS, CountView
+from agentctl.ops.instants import moment
 from agentctl.ops.view_documents import AgentStatus, EventCounts, StatusDocument
-from agentctl.ops.views import moment, seen_holder
+from agentctl.ops.views import seen_holder
 from agentctl.times import SECOND_US, to_rfc3339
 
 FAILS: Final = ("late", "stuck", "set-aside")
@@ -80,8 +81,11 @@ def _warnings(count: CountView, start: str) -> Iterator[str]:
         line, reason = count.damaged
         yield f"the journal is damaged at line {line}: {reason}"
     open_events = sum(count.counts.values())
-    if open_events and count.holder is None:
-        yield f"no program runs it, and {_events(open_events)} open: {start}"
+    if (open_events or count.schedules) and count.holder is None:
+        waits = [f"{_events(open_events)} open"] if open_events else []
+        if count.schedules:
+            waits.append(_schedules(count.schedules))
+        yield f"no program runs it, and {' and '.join(waits)}: {start}"
     if count.cancelling:
         shown = ", ".join(map(str, count.cancelling[:_SAID]))
         more = f" and {len(count.cancelling) - _SAID} more" if count.cancelling[_SAID:] else ""
@@ -120,6 +124,10 @@ def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[Wrong]:
     late_s = count.late_us / SECOND_US
     if late_s > LATE_FROM_S and "late" in fail_on:
         yield Wrong(agent, "late", f"an event is {late_s:.0f} s late")
+
+
+def _schedules(number: int) -> str:
+    return "1 schedule is set" if number == 1 else f"{number} schedules are set"
 
 
 def _events(number: int) -> str:

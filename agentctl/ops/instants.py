@@ -1,4 +1,4 @@
-"""Moments as people write them on the command line.
+"""Moments as people write them on the command line, and as documents have them.
 
 Invariant: a moment without a zone is refused, never guessed.
 """
@@ -9,11 +9,16 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from agentctl.errors import UsageError
-from agentctl.times import Clock, SystemClock, parse_duration, to_us
+from agentctl.times import Clock, SystemClock, parse_duration, to_rfc3339, to_us
 from agentctl.zones import in_zone
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HINT: Final = "write 2026-03-15T10:30:00Z, @1773570600, now, -5m (five minutes ago) or +5m"
+
+
+def moment(instant_us: int | None) -> str | None:
+    """Write an instant as documents have it; 0 is none."""
+    return to_rfc3339(instant_us) if instant_us else None
 
 
 def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = None) -> int:

@@ -132,4 +132,5 @@ def delete(desk: Desk, instance: Address, *, dry_run: bool, by: str) -> DeleteDo
         answer.keys,
         dry_run,
         answer.cleaning_up,
+        answer.schedules,
     )

@@ -13,9 +13,23 @@ from msgspec import Struct
 
 from agentctl.errors import NotFound
 from agentctl.nearest import nearest_hint
-from agentctl.ops import backing_up, changes, documents, journal_documents, view_documents
+from agentctl.ops import (
+    backing_up,
+    changes,
+    documents,
+    journal_documents,
+    schedule_documents,
+    view_documents,
+)
 
-_MODULES: Final = (documents, journal_documents, changes, view_documents, backing_up)
+_MODULES: Final = (
+    documents,
+    journal_documents,
+    changes,
+    view_documents,
+    backing_up,
+    schedule_documents,
+)
 
 
 def document_types() -> Mapping[str, type[Struct]]:

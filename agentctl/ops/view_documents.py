@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct
 
+from agentctl.ops.schedule_documents import KeptSchedule
+
 
 class SeenHolder(Struct, frozen=True):
     """The program that holds an agent's folder."""
@@ -167,12 +169,13 @@ class SeenKey(Struct, frozen=True):
 
 
 class InstanceDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.instance/1"):
-    """One instance: its state, null if it has none, its keys, and its open events."""
+    """One instance: its state, null if it has none, its keys, open events and schedules."""
 
     instance: str
     state: Raw | None
     keys: tuple[SeenKey, ...]
     events: tuple[SeenInvocation, ...]
+    schedules: tuple[KeptSchedule, ...] = ()
 
 
 class SeenLock(Struct, frozen=True):

@@ -16,6 +16,8 @@ from agentctl.engines.views import AgentView, CallView, EventView, HolderView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.ops.hidden import hide
+from agentctl.ops.instants import moment
+from agentctl.ops.schedules import kept_of
 from agentctl.ops.view_documents import (
     AgentsDocument,
     InstanceDocument,
@@ -29,7 +31,6 @@ from agentctl.ops.view_documents import (
     SeenKey,
     SeenLock,
 )
-from agentctl.times import to_rfc3339
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def _with_places(desk: Desk, event: EventView) -> EventView:
 
 
 def instances_of(desk: Desk, chosen: Sequence[tuple[str, Address]]) -> AgentsDocument:
-    """List what is kept of each instance.
+    """List what is kept of each instance, and when it is next due.
 
     Raises:
         JournalDamaged, FormatTooNew: what a journal says can't be trusted.
@@ -152,7 +153,7 @@ def instances_of(desk: Desk, chosen: Sequence[tuple[str, Address]]) -> AgentsDoc
 def find_instance(
     desk: Desk, address: Address, *, show_secrets: bool = False
 ) -> tuple[InstanceDocument, Seen]:
-    """Find one instance: its state, its keys, its open events.
+    """Find one instance: its state, its keys, its open events, its schedules.
 
     Raises:
         NotFound: nothing is kept of it.
@@ -170,6 +171,7 @@ def find_instance(
         None if one.state is None else Raw(hide(one.state, show_secrets=show_secrets)),
         tuple(SeenKey(key.key, str(key.event), str(key.state)) for key in one.keys),
         tuple(in_short(event) for event in events),
+        kept_of(desk, address.agent, address, show_secrets=show_secrets).schedules,
     )
     return document, Seen(events, seen.agents)
 
@@ -180,7 +182,7 @@ def _no_instance(desk: Desk, address: Address) -> NotFound:
     events = [one for one in ended.events if one.event.identity == address.identity]
     if not events:
         return NotFound(
-            f"nothing is kept of {address}: no state, no key, no open event",
+            f"nothing is kept of {address}: no state, no key, no open event, no schedule",
             hint=f"see what is: agentctl agent list {address.agent}",
         )
     are = "1 ended event is" if len(events) == 1 else f"{len(events)} ended events are"
@@ -206,11 +208,6 @@ def seen_holder(holder: HolderView | None) -> SeenHolder | None:
     if holder is None:
         return None
     return SeenHolder(holder.pid, holder.host, holder.command, holder.since)
-
-
-def moment(instant_us: int | None) -> str | None:
-    """Write an instant as documents have it; 0 is none."""
-    return to_rfc3339(instant_us) if instant_us else None
 
 
 def in_short(event: EventView) -> SeenInvocation:

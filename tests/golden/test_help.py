@@ -16,7 +16,7 @@ from agentctl.cli.topics import TOPICS
 
 FOLDER = Path(__file__).with_name("help")
 LATER = (
-    *("schedule ", "approval", "workflow", "chaos", "compact", "doctor"),
+    *("approval", "workflow", "chaos", "compact", "doctor"),
     *("--priority", "why ", "agentctl check"),
 )
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.ops import backing_up, changes, documents, journal_documents, view_documents
+from agentctl.ops import (
+    backing_up,
+    changes,
+    documents,
+    journal_documents,
+    schedule_documents,
+    view_documents,
+)
 
 FIELDS = {
     "agentctl.error/1": "code error detail hint event status type",
@@ -21,7 +28,7 @@ FIELDS = {
     "agentctl.drop/1": "event reason",
     "agentctl.cancel/1": "answer event key status",
     "agentctl.retry/1": "event was again",
-    "agentctl.delete/1": "instance state_bytes cancelled keys dry_run cleaning_up",
+    "agentctl.delete/1": "instance state_bytes cancelled keys dry_run cleaning_up schedules",
     "agentctl.wait/1": "event key status",
     "agentctl.new/1": "folder package agent files next",
     "agentctl.add/1": "folder agent files appended next dry_run",
@@ -32,9 +39,17 @@ FIELDS = {
     "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
     "waits_for asked_by starts result type text line records calls cancelling",
     "agentctl.agents/1": "agents",
-    "agentctl.instance/1": "instance state keys events",
+    "agentctl.instance/1": "instance state keys events schedules",
     "agentctl.lock/1": "agents",
     "agentctl.backup/1": "file agents",
+    "agentctl.schedule-list/1": "schedules",
+    "agentctl.schedule-show/1": "instance name handler args kwargs due begins period_s cron tz "
+    "missed overlap jitter_s max_late_s source paused set by next",
+    "agentctl.schedule-set/1": "instance name handler due changed replaced paused",
+    "agentctl.schedule-cancel/1": "answer instance name",
+    "agentctl.schedule-pause/1": "instance name paused changed due skipped",
+    "agentctl.schedule-preview/1": "cron tz times",
+    "agentctl.schedules/1": "agents",
 }
 PARTS = {
     "SeenJournal": "agent path records damaged",
@@ -58,10 +73,18 @@ PARTS = {
     "SeenKey": "key event status",
     "BackedUpAgent": "agent bytes records",
     "SeenLock": "agent path held note",
+    "SeenSchedule": "agent instance name event key handler args due period_s cron tz source paused",
+    "DueTime": "at local note",
+    "KeptSchedule": "instance name handler args kwargs due begins period_s cron tz missed overlap "
+    "jitter_s max_late_s source paused set by",
+    "SchedulesOfAgent": "agent schedules",
 }
 STRUCTS = {
     name: each
-    for module in (documents, journal_documents, changes, view_documents, backing_up)
+    for module in (
+        *(documents, journal_documents, changes, view_documents, backing_up),
+        schedule_documents,
+    )
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__
 }

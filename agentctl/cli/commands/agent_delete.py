@@ -36,7 +36,7 @@ def parse(
     instance: Annotated[str, typer.Argument(metavar="INSTANCE", help='Poller/eu, or Poller("eu")')],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would go")] = False,
 ) -> Request:
-    """Delete an instance: its state and its idempotency keys; its open events are cancelled.
+    """Delete an instance: its state, idempotency keys and schedules; its open events are cancelled.
 
     Says what goes, and asks. An event of it that is executing stands in the way, until it is
     cancelled; one that was cancelled before ends where it stands. Its numbers are never used again.
@@ -69,10 +69,14 @@ def execute(request: Request, output: Output) -> int:
 def _what(document: DeleteDocument, *, would: bool) -> str:
     state = f"{document.state_bytes} bytes of state"
     keys = "1 idempotency key" if document.keys == 1 else f"{document.keys} idempotency keys"
+    kept = f"{state}, {keys}"
+    if document.schedules:
+        many = "schedule" if len(document.schedules) == 1 else "schedules"
+        kept += f", {len(document.schedules)} {many} ({_few(document.schedules)})"
     if not document.cancelled:
-        return f"{state}, {keys}, no open event"
+        return f"{kept}, no open event"
     ended = [one for one in document.cancelled if one not in document.cleaning_up]
-    said = [f"{state}, {keys}"]
+    said = [kept]
     if ended:
         said.append(f"{'would cancel' if would else 'cancelled'} {_few(ended)}")
     if document.cleaning_up:

@@ -31,7 +31,7 @@ class Request:
 def parse(*, agent: AgentArgument = None) -> Request:
     """List instances: how large the state of each is, its open events, and when it is next due.
 
-    An instance is known as long as it has state, an open event or a remembered key.
+    An instance is known as long as it has state, an open event, a schedule or a remembered key.
     """
     return Request(agent)
 

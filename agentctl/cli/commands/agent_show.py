@@ -13,6 +13,7 @@ from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_pairs, write_rows
+from agentctl.cli.schedules_text import due_of, how
 from agentctl.errors import UsageError
 from agentctl.names import Address
 from agentctl.ops import documents, places
@@ -21,7 +22,7 @@ from agentctl.ops.views import find_instance
 from agentctl.times import SystemClock
 
 EXAMPLES = (
-    ("agentctl agent show Bot", "the state, the keys and the open events of Bot"),
+    ("agentctl agent show Bot", "the state, keys, open events and schedules of Bot"),
     ("agentctl agent show Poller/eu --json", "those of one instance, for a program"),
 )
 
@@ -41,7 +42,7 @@ def parse(
     ],
     show_secrets: SecretsOption = False,
 ) -> Request:
-    """Show what is kept of one instance: its state, its keys, its open events."""
+    """Show what is kept of one instance: its state, its keys, its open events, its schedules."""
     address = Address.parse(instance)
     if address.event is not None:
         raise UsageError(
@@ -69,7 +70,24 @@ def execute(request: Request, output: Output) -> int:
     else:
         for row in rows:
             output.line(columns(("event", *row)))
+    _write_schedules(document, moments, output)
     return 0
+
+
+def _write_schedules(document: InstanceDocument, moments: Moments, output: Output) -> None:
+    rows = [
+        (
+            *(one.name, one.handler, due_of(one.due, moments), how(one)),
+            "paused" if one.paused else "-",
+        )
+        for one in document.schedules
+    ]
+    if rows and output.is_terminal:
+        output.line("")
+        write_rows(("schedule", "handler", "due", "how", "paused"), rows, output)
+    else:
+        for row in rows:
+            output.line(columns(("schedule", *row)))
 
 
 def _about(document: InstanceDocument) -> list[tuple[str, str]]:

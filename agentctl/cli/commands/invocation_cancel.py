@@ -10,6 +10,7 @@ import typer
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place, open_desk
 from agentctl.core.lifecycle import Cancellation
+from agentctl.engines.port import Desk
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
 from agentctl.ops.changes import CancelDocument
@@ -69,6 +70,9 @@ def execute(request: Request, output: Output) -> int:
     else:
         output.line(_line(document, request.meant))
         _hint(document, output)
+        if document.answer == Cancellation.UNKNOWN and _is_schedule(desk, request.meant):
+            address, name = request.meant.address, request.meant.key
+            output.note(f"hint: that is a schedule: agentctl schedule cancel {address} {name}")
     return EXIT_CODES[Cancellation(document.answer)]
 
 
@@ -80,6 +84,11 @@ def _line(document: CancelDocument, meant: Which) -> str:
     if document.answer == Cancellation.FINISHED and document.status is not None:
         return f"{words} {document.event} ({document.status.replace('_', ' ')})"
     return f"{words} {document.event}"
+
+
+def _is_schedule(desk: Desk, meant: Which) -> bool:
+    there = desk.schedules(meant.address.agent)
+    return any((one.instance, one.name) == (meant.address, meant.key) for one in there)
 
 
 def _hint(document: CancelDocument, output: Output) -> None:

@@ -52,16 +52,38 @@ def due_us(at: str | None, after: str | None, zone: str | None, clock: Clock) ->
     if zone is not None and at is None:
         raise UsageError("--tz says in which zone --at is, and there is no --at", hint="add it")
     if after is not None:
-        return _checked(clock.now_us() + to_us(duration("--in", after)))
-    if at is None:
-        return None
+        return later("--in", to_us(duration("--in", after)), clock)
+    return None if at is None else instant("--at", at, zone, clock)
+
+
+def instant(flag: str, text: str, zone: str | None, clock: Clock) -> int:
+    """Read a flag's moment, in microseconds since the epoch.
+
+    Args:
+        zone: what a wall time is read in; None refuses it.
+
+    Raises:
+        UsageError: it is no moment, or has no zone.
+    """
     from agentctl.ops.instants import parse_instant
     from agentctl.zones import find_zone
 
     try:
-        return _checked(parse_instant(at, clock, None if zone is None else find_zone(zone)))
+        return _checked(parse_instant(text, clock, None if zone is None else find_zone(zone)))
     except UsageError as error:
-        raise UsageError(f"--at: {error.message}", hint=error.hint) from None
+        raise UsageError(f"{flag}: {error.message}", hint=error.hint) from None
+
+
+def later(flag: str, us: int, clock: Clock) -> int:
+    """The moment after so long, in microseconds since the epoch.
+
+    Raises:
+        UsageError: no date can show it.
+    """
+    try:
+        return _checked(clock.now_us() + us)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error.message}", hint=error.hint) from None
 
 
 def _checked(instant_us: int) -> int:

@@ -88,7 +88,7 @@ def parse(
         str | None, typer.Option("--log-format", metavar="text|json", help="lines on stderr (text)")
     ] = None,
 ) -> Request:
-    """Finish what was cut off, then serve events until stopped.
+    """Finish what was cut off, then serve events and schedules until stopped.
 
     Ctrl-C or SIGTERM stops gracefully: running calls get their grace, what is open goes on at the
     next start. A second one ends at once, which is safe. With --watch the program starts anew with

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentctl.engines.changes import Accepted, Answer, Change
     from agentctl.engines.local.door import Door
     from agentctl.engines.local.looking.look import Looking
+    from agentctl.engines.schedules import Scheduled, ScheduleView, SetRequest
     from agentctl.engines.views import (
         AgentView,
         ArchivedView,
@@ -151,6 +152,10 @@ class FilesDesk:
         """
         return self._looking().instances(agent)
 
+    def schedules(self, agent: str) -> Sequence[ScheduleView]:
+        """Read an agent's schedules, sorted by instance and name; raises as `instances`."""
+        return self._looking().schedules(agent)
+
     def holder(self, agent: str) -> HolderView | None:
         """Tell which program holds an agent's folder."""
         from agentctl.engines.local.looking import counting
@@ -200,6 +205,10 @@ class FilesDesk:
     def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
         """Accept an event that begins when a program next runs the agent."""
         return self._door().leave(cls, request)
+
+    def schedule(self, cls: type[Agent], request: SetRequest) -> Scheduled:
+        """Set a schedule, which fires while a program runs the agent."""
+        return self._door().schedule(cls, request)
 
     def _door(self) -> Door:
         from agentctl.engines.local.door import Door

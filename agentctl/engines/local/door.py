@@ -17,6 +17,7 @@ from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
 from agentctl.engines.local.control import Control, ControlGone, is_served, reach
 from agentctl.engines.local.control.wire import Nothing, Rest, WaitRequest
 from agentctl.engines.port import Ended, Holder, InvokeRequest, Unanswered
+from agentctl.engines.schedules import Scheduled, SetRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import Interrupted
 from agentctl.names import Address
@@ -113,6 +114,19 @@ class Door:
             known = ground.history.answer_to(request.id)
             return operations.answer_again(known, Accepted) if known else ground.accept(wanted)
 
+    def schedule(self, cls: type[Agent], request: SetRequest) -> Scheduled:
+        """Set a schedule, which fires while a program runs the agent.
+
+        Raises:
+            NotFound, BadArguments, UsageError, Conflict: nothing was set.
+            Locked: a program runs the agent.
+        """
+        from agentctl.engines.local.asking.sending import set_schedule
+        from agentctl.sdk.agent import spec_of
+
+        with self._opened(request.agent) as ground:
+            return set_schedule(ground, spec_of(cls), request)
+
     def _opened(self, agent: str) -> cold.Opening:
         from agentctl.engines.local.changing import cold
         from agentctl.storage.files.folder import FilesStore
@@ -189,6 +203,11 @@ class Remote:
         assert event.event is not None
         rest = self._control.call("wait", WaitRequest(event.event), Rest, timeout_s)
         return rest.ended
+
+    def schedule(self, request: SetRequest) -> Scheduled:
+        """Have a schedule set; its handler there checks the arguments."""
+        slow = partial(self._slow, True)
+        return self._control.call("schedule", request, Scheduled, slow=slow)
 
     def look(self) -> Inside:
         """Look into the program."""

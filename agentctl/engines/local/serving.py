@@ -23,6 +23,7 @@ from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.looking.inside import look
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.port import InvokeRequest, Warned
+from agentctl.engines.schedules import SetRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import DiskTrouble, Interrupted, UsageError
 from agentctl.storage.port import Store
@@ -82,6 +83,7 @@ class Serving:
         here: dict[str, tuple[Any, Callable[..., Awaitable[object]]]] = {
             "invoke": (InvokeRequest, self._invoke),
             "wait": (WaitRequest, partial(self._wait, agent)),
+            "schedule": (SetRequest, self._answering.schedule),
             "change": (Change, self._answering.carry_out),
             "ask": (AskRequest, self._answering.ask),
             "told": (Told, partial(self._take_note, agent)),

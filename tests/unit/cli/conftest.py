@@ -1,4 +1,4 @@
-"""A project without code, desk and engine without disks, the command run in this process."""
+"""A project without code, an engine without disks, the command run in this process."""
 
 from __future__ import annotations
 
@@ -8,36 +8,25 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from agentctl import Agent, handler
 from agentctl.cli import redrawing
 from agentctl.cli.app import main
-from agentctl.engines.changes import (
-    Accepted,
-    Answer,
-    Change,
-    Dropped,
-    DropRequest,
-    Invoked,
-    Requeued,
-    RequeuedAll,
-)
 from agentctl.engines.local.asking.checking import wanted_of
 from agentctl.engines.local.running.accepting import Wanted
-from agentctl.engines.port import Ended, Holder, InvokeRequest, Recovered, Stopped
-from agentctl.engines.views import HolderView, Inside, JournalLine, JournalView, SetAsideView
-from agentctl.errors import NotFound
+from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped
 from agentctl.names import Address
 from agentctl.project.loading import LoadedAgent
 from agentctl.sdk.agent import spec_of
 
+from .desks import FakeDesk
 from .journals import LINES, write
 
 AT = 1_764_500_000_000_000  # 2025-11-30T10:53:20Z
@@ -52,101 +41,6 @@ REFUND = [
     b'{"done":1,"value":"r7","at":%d}' % (AT + 7),
     b'{"stop":0,"at":%d}' % (AT + 8),
 ]
-
-
-T = TypeVar("T")
-
-
-@dataclass
-class FakeHolder:
-    """A program that holds the folder; implements `Holder`."""
-
-    invoked: Invoked
-    ended: Ended | Exception | None = None
-    requests: list[InvokeRequest] = field(default_factory=list)
-    waited: list[tuple[Address, float | None]] = field(default_factory=list)
-
-    def invoke(self, request: InvokeRequest, timeout_s: float | None) -> Invoked:
-        self.requests.append(request)
-        return self.invoked
-
-    def wait(self, event: Address, timeout_s: float | None) -> Ended:
-        self.waited.append((event, timeout_s))
-        if isinstance(self.ended, Exception):
-            raise self.ended
-        assert self.ended is not None
-        return self.ended
-
-    def look(self) -> Inside:
-        return Inside((), (), ())
-
-
-@dataclass
-class FakeDesk:
-    """Implements `Desk` in memory."""
-
-    journals: dict[str, list[bytes]] = field(default_factory=dict)
-    damaged: tuple[int, str] | None = None
-    audits: dict[str, list[str]] = field(default_factory=dict)
-    asides: dict[str, list[SetAsideView]] = field(default_factory=dict)
-    text: bytes = b""
-    texts: list[bytes] = field(default_factory=list)
-    kept: dict[Address, bytes] = field(default_factory=dict)
-    requests: list[Change] = field(default_factory=list)
-    requeued: list[Requeued] = field(default_factory=list)
-    answer: Answer | Exception | None = None
-    waits: list[float] = field(default_factory=list)
-    holder_here: FakeHolder | None = None
-    left: list[InvokeRequest] = field(default_factory=list)
-
-    def agents(self) -> Sequence[str]:
-        return sorted({*self.journals, *self.audits, *self.asides})
-
-    def journal(self, agent: str) -> JournalView:
-        def numbered(bodies: Iterable[bytes]) -> list[JournalLine]:
-            return [JournalLine(number, body) for number, body in enumerate(bodies, start=1)]
-
-        lines = numbered(self.journals.get(agent, ()))
-        texts = numbered(self.texts) if self.texts else lines
-        return JournalView(agent, f"/srv/agents/{agent}/journal", lines, texts, self.damaged, False)
-
-    def audit(self, agent: str) -> Sequence[str]:
-        return self.audits.get(agent, [])
-
-    def set_aside(self, agent: str) -> Sequence[SetAsideView]:
-        return self.asides.get(agent, [])
-
-    def set_aside_text(self, agent: str) -> bytes:
-        return self.text
-
-    def states(self, agent: str) -> Mapping[Address, bytes]:
-        return {each: state for each, state in self.kept.items() if each.agent == agent}
-
-    def holder(self, agent: str) -> HolderView | None:
-        return HolderView(1, "here", "agentctl run", "") if self.holder_here else None
-
-    def carry_out(self, change: Change, wait_s: float = 5.0) -> Answer:
-        self.requests.append(change)
-        self.waits.append(wait_s)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        if self.answer is not None:
-            return self.answer
-        if not isinstance(change, DropRequest):
-            return RequeuedAll(tuple(self.requeued))
-        if not any(view.event.event == change.event for view in self.set_aside(change.agent)):
-            raise NotFound(f"{change.agent}#{change.event} isn't set aside", hint="nothing is")
-        return Dropped(str(Address(change.agent, (), change.event)))
-
-    def invoke(
-        self, agent: str, alone: Callable[[], T], beside: Callable[[Holder], T], wait_s: float
-    ) -> T:
-        self.waits.append(wait_s)
-        return alone() if self.holder_here is None else beside(self.holder_here)
-
-    def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
-        self.left.append(request)
-        return Accepted(str(Address(request.agent, request.identity, len(self.left))))
 
 
 @dataclass

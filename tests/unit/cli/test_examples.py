@@ -1,4 +1,4 @@
-"""The examples in the help of commands that look at agents do what they say."""
+"""The examples in the help of commands that need no code do what they say."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ import pytest
 
 from agentctl.cli import table
 
-from .journals import AT, HEADER, write
+from .journals import AT, FAR, HEADER, write
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LOOKS = frozenset(
     [
         *("status", "invocation list", "invocation show", "agent list", "agent show"),
         *("inspect journal", "inspect lock", "backup", "schema", "completion"),
+        *("schedule list", "schedule show", "schedule preview", "inspect schedules"),
+        *("schedule pause", "schedule unpause", "schedule trigger", "schedule cancel"),
     ]
 )
 EXAMPLES = [
@@ -40,8 +42,14 @@ BOT = [
     HEADER,
     b'{"state":{"count":3}}',
     b'{"event":1,"handler":"request","args":[7],"key":"order-7","at":%d}' % AT,
+    b'{"schedule":"report","handler":"request","args":[7],"due":%d,"period":86400000000}' % FAR,
 ]
-POLLER = [HEADER.replace(b"Bot", b"Poller"), b'{"state":{"count":3},"of":["eu"]}']
+POLLER = [
+    HEADER.replace(b"Bot", b"Poller"),
+    b'{"state":{"count":3},"of":["eu"]}',
+    b'{"schedule":"tick","of":["eu"],"handler":"poll","due":%d,"cron":"0 9 * * *","tz":"UTC"}'
+    % FAR,
+]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from agentctl.errors import AgentctlError
 from agentctl.names import Address
 from agentctl.sdk.agent import spec_of
 
-from .conftest import FakeHolder, Invoked
+from .desks import FakeHolder, Invoked
 from .journals import AT, HEADER, STAMP, write
 
 EVENT = Address("Bot", (), 1)

@@ -137,6 +137,7 @@ LOOKS = [
     ("agent", "show", "Bot/eu"),
     ("status",),
     ("inspect", "lock"),
+    ("schedule", "list"),
 ]
 
 

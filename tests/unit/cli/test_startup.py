@@ -63,6 +63,9 @@ def project(tmp_path: Path) -> Path:
         ("inspect", "lock"),
         ("invocation", "list"),
         ("agent", "list"),
+        ("schedule", "list"),
+        ("schedule", "list", "Bot", "--json"),
+        ("inspect", "schedules"),
         ("schema", "status"),
         ("status",),
         ("status", "--check", "--json"),
@@ -74,6 +77,7 @@ def test_a_reading_command_loads_nothing_that_runs_or_draws(
 ) -> None:
     loaded = loaded_by(project, *words)
     assert "agentctl.cli.app" in loaded
+    assert not loaded & {"cronsim", "zoneinfo"}, "nothing is computed"
     found = {m for m in loaded for name in NEVER if m == name or m.startswith(f"{name}.")}
     assert not found
 

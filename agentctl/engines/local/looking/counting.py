@@ -91,6 +91,7 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         damaged,
         seen,
         [Address(agent, of, number) for of, number in tally.cancelling()],
+        sum(not one.paused for one in tally.schedules.live.values()),
     )
 
 

@@ -15,6 +15,7 @@ from agentctl.engines.changes import State
 from agentctl.engines.local.looking import showing
 from agentctl.engines.local.looking.counting import holder, inside, nothing_collected
 from agentctl.engines.local.starting import recovery
+from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import (
     AgentView,
     EventView,
@@ -99,6 +100,16 @@ class Looking:
         with nothing_collected():
             return list(_instances(self.whole(agent), as_of))
 
+    def schedules(self, agent: str) -> Sequence[ScheduleView]:
+        """Read the schedules of an agent, sorted by instance and name.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of any can't be trusted.
+        """
+        with nothing_collected():
+            live = self.whole(agent).schedules.live
+            return [showing.schedule(agent, live[at]) for at in sorted(live)]
+
     # -- the journal
 
     def whole(self, agent: str) -> JournalHistory:
@@ -127,7 +138,7 @@ class Looking:
 
 
 def _instances(history: JournalHistory, as_of: showing.AsOf) -> Iterator[InstanceView]:
-    """Whatever has state, an open event or a key is kept."""
+    """Whatever has state, an open event, a schedule or a key is kept."""
     keys: dict[Identity, dict[str, KeyView]] = {}
     for (of, key), outcome in history.outcomes.items():
         address = Address(as_of.agent, of, outcome.outcome)
@@ -138,14 +149,20 @@ def _instances(history: JournalHistory, as_of: showing.AsOf) -> Iterator[Instanc
         open_events.setdefault(of, []).append(seen)
         if seen.key is not None:
             keys.setdefault(of, {})[seen.key] = KeyView(seen.key, seen.event, seen.state)
-    for of in sorted({*history.states, *open_events, *keys}):
+    fires: dict[Identity, list[int]] = {}
+    for schedule in history.schedules.live.values():
+        fires.setdefault(schedule.of, []).extend([] if schedule.paused else [schedule.due])
+    for of in sorted({*history.states, *open_events, *keys, *fires}):
         here, record = open_events.get(of, []), history.states.get(of)
         state = None if record is None else bytes(record.state)
         yield InstanceView(
             Address(as_of.agent, of),
             0 if state is None else len(state),
             len(here),
-            min((one.next_us for one in here if one.next_us is not None), default=None),
+            min(
+                (*(one.next_us for one in here if one.next_us is not None), *fires.get(of, ())),
+                default=None,
+            ),
             state,
             [one for _, one in sorted(keys.get(of, {}).items())],
         )

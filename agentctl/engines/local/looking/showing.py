@@ -1,4 +1,4 @@
-"""Events as a reader sees them: from what a journal's fold keeps to `EventView`.
+"""Events and schedules as a reader sees them: from what a journal's fold keeps to views.
 
 Pure: a history and a moment in, views out. Never reads, and never decides in which state an event
 is; `core.states` does.
@@ -12,15 +12,18 @@ from typing import Any
 
 from msgspec import Raw, structs
 
+from agentctl.core import timetable
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.core.states import WAITS, open_calls, pending_of, state_of
 from agentctl.engines.changes import State
+from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import CallView, EventView
 from agentctl.names import Address, format_call_key, format_instance
 from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AsideRecord, CancelledRecord
+from agentctl.record_schedules import ScheduleRecord
 from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
 
 _HOLDS = frozenset({State.RUNNING, State.SLEEPING, State.WAITING})
@@ -137,6 +140,30 @@ class AsOf:
             from_=aside.from_,
             records=0 if lying is None else len(lying.lines),
         )
+
+
+def schedule(agent: str, record: ScheduleRecord) -> ScheduleView:
+    """Show a schedule."""
+    return ScheduleView(
+        Address(agent, record.of),
+        record.schedule,
+        record.handler,
+        bytes(record.args),
+        bytes(record.kwargs) if isinstance(record.kwargs, Raw) else None,
+        record.due,
+        timetable.begins_us(record),
+        record.period,
+        record.cron,
+        record.tz,
+        record.missed,
+        record.overlap,
+        record.jitter,
+        record.late,
+        record.source,
+        record.paused,
+        set_us=record.at,
+        by=record.by,
+    )
 
 
 def with_holders(events: Sequence[EventView]) -> Sequence[EventView]:

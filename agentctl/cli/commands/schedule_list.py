@@ -1,0 +1,50 @@
+"""`agentctl schedule list`: what is to come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentctl.cli.commands.asking import AgentArgument
+from agentctl.cli.moments import Moments
+from agentctl.cli.output import Output
+from agentctl.cli.place import find_place
+from agentctl.cli.rows import write_rows
+from agentctl.cli.schedules_text import TITLES, rows_of
+from agentctl.ops import documents, places
+from agentctl.ops.schedules import list_schedules
+from agentctl.times import SystemClock
+
+EXAMPLES = (
+    ("agentctl schedule list", "what is to come of every agent, what is due next first"),
+    ("agentctl schedule list Bot --json", "that of Bot, for a program"),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Whose schedules."""
+
+    agent: str | None
+
+
+def parse(*, agent: AgentArgument = None) -> Request:
+    """List what is to come: schedules, which have a name, and single events, which have a number.
+
+    A name stands for one schedule of one instance. What is paused comes last.
+    """
+    return Request(agent)
+
+
+def execute(request: Request, output: Output) -> int:
+    """List it."""
+    place = find_place(output)
+    desk = places.open_desk(place)
+    document = list_schedules(desk, places.choose_agents(place, desk, request.agent))
+    if output.options.json:
+        output.document(documents.encode(document))
+        return 0
+    moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
+    write_rows(TITLES, rows_of(document.schedules, moments), output)
+    if not document.schedules:
+        output.note("nothing is scheduled")
+    return 0
