@@ -6,6 +6,7 @@ Invariant: any JSON object gives a line; what isn't understood is shown as its J
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from agentctl.cli.failures import error_text
 from agentctl.ops.journal import MARK
 from agentctl.ops.journal_documents import SeenRecord
-from agentctl.times import LAST_INSTANT_US, to_rfc3339
+from agentctl.times import LAST_INSTANT_US, format_duration, to_rfc3339
 
 
 def row(record: SeenRecord) -> tuple[str, str, str, str, str]:
@@ -70,7 +71,41 @@ def _call(fields: Mapping[str, Any]) -> str:
 
 def _event(fields: Mapping[str, Any]) -> str:
     asked_by = f", asked by {fields['from']}" if fields.get("from") else ""
-    return f"{fields['handler']} {_asked(fields)}{asked_by}"
+    by = f", by the schedule {fields['schedule']}" if fields.get("schedule") else ""
+    return f"{fields['handler']} {_asked(fields)}{by}{asked_by}"
+
+
+def _schedule(fields: Mapping[str, Any]) -> str:
+    """What was set: its name and instance, what it runs, and when."""
+    recurs = fields.get("cron") or _every(fields.get("period"))
+    when = f"due {_until(fields['due'])}{f', {recurs}' if recurs else ''}"
+    return f"{_of(fields, 'schedule')}: {fields['handler']} {_asked(fields)}, {when}"
+
+
+def _every(period_us: object) -> str:
+    if not isinstance(period_us, int):
+        return ""
+    return f"every {format_duration(timedelta(microseconds=period_us))}"
+
+
+def _of(fields: Mapping[str, Any], kind: str) -> str:
+    """A schedule's name, behind its instance if that has an identity."""
+    return "/".join((*fields.get("of", ()), fields[kind]))
+
+
+def _skipped(fields: Mapping[str, Any]) -> str:
+    times = "1 time" if fields.get("count", 1) == 1 else f"{fields['count']} times"
+    why = fields.get("why", "missed")
+    return f"{_of(fields, 'skipped')}: {times}, from {_until(fields['due'])} on ({why})"
+
+
+def _resumed(fields: Mapping[str, Any]) -> str:
+    passed = f", {fields['count']} passed" if fields.get("count") else ""
+    return f"{_of(fields, 'resumed')}: due {_until(fields['due'])}{passed}"
+
+
+def _missed(fields: Mapping[str, Any]) -> str:
+    return f"{format_duration(timedelta(microseconds=fields['late_us']))} late"
 
 
 def _error(fields: Mapping[str, Any]) -> str:
@@ -139,5 +174,11 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "deleted": lambda fields: f"{'/'.join(fields['deleted'])} {_who(fields)}".strip(),
     "told": lambda fields: f"{fields['told']} has the answer",
     "answered": lambda fields: f"{fields['do']}: {_json(fields['value'])}",
+    "schedule": _schedule,
+    "skipped": _skipped,
+    "unschedule": lambda fields: f"{_of(fields, 'unschedule')} {_who(fields)}".strip(),
+    "paused": lambda fields: f"{_of(fields, 'paused')} {_who(fields)}".strip(),
+    "resumed": _resumed,
+    "missed": _missed,
     MARK: lambda fields: f"{fields[MARK]} bytes are durable",
 }

@@ -89,7 +89,8 @@ def _whats(record: Record, handler: str) -> list[str]:
                 return [accepted]
             return [f"requeued: event #{record.was} as event #{record.event}", accepted]
         case DoneRecord():
-            value = f", nobody waited for {masked(record.value)}" if record.unheard else ""
+            told = record.unheard and bytes(record.value) != b"null"
+            value = f", nobody waited for {masked(record.value)}" if told else ""
             return [f"completed: event #{record.done} of {handler}{value}"]
         case FailedRecord():
             return [f"failed: event #{record.failed} of {handler} ({record.type}: {record.text})"]

@@ -82,12 +82,16 @@ def taken(agent: str, known: ScheduleRecord, source: str) -> Conflict:
     """The refusal of a name that another source has taken."""
     where = format_instance(agent, known.of)
     cancel = f"agentctl schedule cancel {where} {known.schedule}"
+    if known.source == "file":
+        hint = "choose another name; or take it out of kavach.toml first"
+    else:
+        hint = f"choose another name; or take it away first: {cancel}"
+    if source == "shell":
+        hint += "; or replace it all the same, with --force"
     return Conflict(
         f"the schedule {known.schedule!r} of {where} was set by {_WHO[known.source]}, "
         f"and {_WHO[source]} can't replace it",
-        hint=f"choose another name; or take it away first: {cancel}"
-        if known.source != "file"
-        else "choose another name; or take it out of kavach.toml first",
+        hint=hint,
     )
 
 

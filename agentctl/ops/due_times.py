@@ -45,15 +45,15 @@ def show_schedule(
     return ScheduleDocument(**structs.asdict(kept), next=tuple(_next(view, now_us)))
 
 
-def preview(cron: str, tz: str, *, number: int, from_us: int) -> SchedulePreviewDocument:
-    """Tell when a cron expression is due, from an instant on.
+def preview(cron: str, tz: str, *, number: int, after_us: int) -> SchedulePreviewDocument:
+    """Tell when a cron expression is due after an instant.
 
     Raises:
         UsageError: it is no cron expression, or there is no such zone.
     """
     check_timing(Timing("preview", cron=cron, tz=tz))
     schedule = ScheduleRecord("preview", cron=cron, tz=tz)
-    times = _upcoming(schedule, from_us - 1, number)  # from that instant on, itself included
+    times = _upcoming(schedule, after_us, number)
     return SchedulePreviewDocument(cron, tz, tuple(times))
 
 

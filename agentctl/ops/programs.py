@@ -83,8 +83,13 @@ def make_program(
     command: str,
     lock_wait_s: float,
     overrides: Overrides | None = None,
+    schedules: bool = True,
 ) -> hosting.Host:
-    """Make the program that runs these agents; entering it recovers them."""
+    """Make the program that runs these agents; entering it recovers them.
+
+    Args:
+        schedules: they fire; else they only lie on record.
+    """
     chosen = overrides or Overrides()
     bindings = [
         make_binding(
@@ -98,5 +103,5 @@ def make_program(
         listener=listener,
         command=command,
         lock_wait_s=lock_wait_s,
-        options=lambda base: replace(base, counts=chosen.counts, watches=True),
+        options=lambda base: replace(base, counts=chosen.counts, watches=True, schedules=schedules),
     )

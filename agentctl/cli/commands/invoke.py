@@ -190,7 +190,14 @@ def _be_the_program(request: Request, project: Project, output: Output) -> NoRet
         # Before any folder is opened: what can't be accepted leaves nothing behind.
         arguments_of(handler_signature(agents[0].cls, asked.handler), asked)
         teller = Teller(quietly=True)
-        program = make_program(project, agents, teller, command="agentctl invoke", lock_wait_s=0.0)
+        program = make_program(
+            project,
+            agents,
+            teller,
+            command="agentctl invoke",
+            lock_wait_s=0.0,
+            schedules=False,  # they would make it go on for ever
+        )
     telling = Telling(
         ended=lambda end: _tell_end(request, end, output),
         read=lambda result: _write(request, None, result, output),

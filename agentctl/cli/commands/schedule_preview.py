@@ -52,7 +52,7 @@ def parse(
         int, typer.Option("-n", "--number", min=1, max=1000, metavar="N", help="how many (10)")
     ] = 10,
     begin: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="from then on (now)")
+        str | None, typer.Option("--from", metavar="TIME", help="those after then (now)")
     ] = None,
 ) -> Request:
     """Tell when a cron expression is due, and mark the nights on which the clocks change.
@@ -68,8 +68,9 @@ def execute(request: Request, output: Output) -> int:
     clock = SystemClock()
     tz = zone_or_projects(request.tz, output)
     begin = request.begin
-    from_us = clock.now_us() if begin is None else instant("--from", begin, tz, clock)
-    document = preview(request.cron, tz, number=request.number, from_us=from_us)
+    # Its zone is never guessed: --tz is the expression's.
+    after_us = clock.now_us() if begin is None else instant("--from", begin, None, clock)
+    document = preview(request.cron, tz, number=request.number, after_us=after_us)
     if output.options.json:
         output.document(documents.encode(document))
         return 0

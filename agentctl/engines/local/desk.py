@@ -153,7 +153,11 @@ class FilesDesk:
         return self._looking().instances(agent)
 
     def schedules(self, agent: str) -> Sequence[ScheduleView]:
-        """Read an agent's schedules, sorted by instance and name; raises as `instances`."""
+        """Read an agent's schedules, sorted by instance and name.
+
+        Raises:
+            JournalDamaged, FormatTooNew: what it says of any can't be trusted.
+        """
         return self._looking().schedules(agent)
 
     def holder(self, agent: str) -> HolderView | None:
@@ -207,7 +211,7 @@ class FilesDesk:
         return self._door().leave(cls, request)
 
     def schedule(self, cls: type[Agent], request: SetRequest) -> Scheduled:
-        """Set a schedule, which fires while a program runs the agent."""
+        """Set a schedule in a folder that nobody runs."""
         return self._door().schedule(cls, request)
 
     def _door(self) -> Door:

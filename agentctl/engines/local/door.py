@@ -115,10 +115,11 @@ class Door:
             return operations.answer_again(known, Accepted) if known else ground.accept(wanted)
 
     def schedule(self, cls: type[Agent], request: SetRequest) -> Scheduled:
-        """Set a schedule, which fires while a program runs the agent.
+        """Set a schedule in a folder that nobody runs.
 
         Raises:
-            NotFound, BadArguments, UsageError, Conflict: nothing was set.
+            NotFound, BadArguments, UsageError: it doesn't fit the handler, or makes no sense.
+            Conflict: another source has set one of that name.
             Locked: a program runs the agent.
         """
         from agentctl.engines.local.asking.sending import set_schedule
@@ -194,6 +195,10 @@ class Remote:
         slow = partial(self._slow, request.key is not None)
         return self._control.call("invoke", request, Invoked, timeout_s, slow=slow)
 
+    def schedule(self, request: SetRequest) -> Scheduled:
+        """Set a schedule."""
+        return self._control.call("schedule", request, Scheduled, slow=partial(self._slow, True))
+
     def wait(self, event: Address, timeout_s: float | None) -> Ended:
         """Wait until an event comes to rest.
 
@@ -203,11 +208,6 @@ class Remote:
         assert event.event is not None
         rest = self._control.call("wait", WaitRequest(event.event), Rest, timeout_s)
         return rest.ended
-
-    def schedule(self, request: SetRequest) -> Scheduled:
-        """Have a schedule set; its handler there checks the arguments."""
-        slow = partial(self._slow, True)
-        return self._control.call("schedule", request, Scheduled, slow=slow)
 
     def look(self) -> Inside:
         """Look into the program."""

@@ -19,6 +19,7 @@ from agentctl.engines.changes import Change, Invoked
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.control import ControlServer
 from agentctl.engines.local.control.wire import Nothing, Rest, Told, WaitRequest
+from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest
 from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.looking.inside import look
 from agentctl.engines.local.running.program import ProgramCore
@@ -83,9 +84,11 @@ class Serving:
         here: dict[str, tuple[Any, Callable[..., Awaitable[object]]]] = {
             "invoke": (InvokeRequest, self._invoke),
             "wait": (WaitRequest, partial(self._wait, agent)),
-            "schedule": (SetRequest, self._answering.schedule),
             "change": (Change, self._answering.carry_out),
             "ask": (AskRequest, self._answering.ask),
+            "send": (SendRequest, self._answering.send),
+            "outcome": (OutcomeRequest, self._answering.outcome),
+            "schedule": (SetRequest, self._answering.schedule),
             "told": (Told, partial(self._take_note, agent)),
             "look": (Nothing, partial(self._look, agent)),
         }

@@ -33,6 +33,29 @@ def told(line: str) -> str:
         ('{"deleted":["a"],"by":"ana"}', "a by ana"),
         ('{"deleted":["a","b"]}', "a/b"),
         ('{"told":"Boss-1-1","event":1}', "Boss-1-1 has the answer"),
+        (
+            '{"event":1,"handler":"h","args":[7],"schedule":"tick","occurrence":1}',
+            "h [7], by the schedule tick",
+        ),
+        (
+            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,"period":1500000}',
+            "a/tick: h [7], due 1970-01-01T00:00:01.000000Z, every 1.5s",
+        ),
+        (
+            '{"schedule":"tick","handler":"h","due":1000000,"cron":"0 9 * * *","args":[]}',
+            "tick: h [], due 1970-01-01T00:00:01.000000Z, 0 9 * * *",
+        ),
+        (
+            '{"skipped":"tick","due":1000000,"count":3,"why":"overlap"}',
+            "tick: 3 times, from 1970-01-01T00:00:01.000000Z on (overlap)",
+        ),
+        ('{"unschedule":"tick","of":["a"],"by":"ana"}', "a/tick by ana"),
+        ('{"paused":"tick"}', "tick"),
+        (
+            '{"resumed":"tick","due":1000000,"count":2}',
+            "tick: due 1970-01-01T00:00:01.000000Z, 2 passed",
+        ),
+        ('{"missed":1,"late_us":3600000000}', "1h late"),
         ('{"answered":"x","do":"invoke","value":{"event":"Bot#1"}}', 'invoke: {"event":"Bot#1"}'),
     ],
 )

@@ -56,6 +56,7 @@ def view(name: str = "report", **changes: Any) -> ScheduleView:
 @pytest.fixture
 def some(desk: Any) -> Any:
     """A desk with schedules of each kind, and a scheduled event with a key."""
+    desk.kept = {Address("Bot"): b"null"}
     desk.scheduled = [
         view("hourly"),
         view("nine", cron="0 9 * * 1-5", tz="Europe/Berlin", period_us=None, due_us=FAR - 1),

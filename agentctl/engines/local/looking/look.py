@@ -101,14 +101,13 @@ class Looking:
             return list(_instances(self.whole(agent), as_of))
 
     def schedules(self, agent: str) -> Sequence[ScheduleView]:
-        """Read the schedules of an agent, sorted by instance and name.
+        """Read an agent's schedules, sorted by instance and name.
 
         Raises:
             JournalDamaged, FormatTooNew: what it says of any can't be trusted.
         """
-        with nothing_collected():
-            live = self.whole(agent).schedules.live
-            return [showing.schedule(agent, live[at]) for at in sorted(live)]
+        live = self.whole(agent).schedules.live
+        return [showing.schedule(agent, live[at]) for at in sorted(live)]
 
     # -- the journal
 
@@ -138,7 +137,7 @@ class Looking:
 
 
 def _instances(history: JournalHistory, as_of: showing.AsOf) -> Iterator[InstanceView]:
-    """Whatever has state, an open event, a schedule or a key is kept."""
+    """Whatever has state, an open event or a key is kept."""
     keys: dict[Identity, dict[str, KeyView]] = {}
     for (of, key), outcome in history.outcomes.items():
         address = Address(as_of.agent, of, outcome.outcome)
@@ -149,23 +148,25 @@ def _instances(history: JournalHistory, as_of: showing.AsOf) -> Iterator[Instanc
         open_events.setdefault(of, []).append(seen)
         if seen.key is not None:
             keys.setdefault(of, {})[seen.key] = KeyView(seen.key, seen.event, seen.state)
-    fires: dict[Identity, list[int]] = {}
-    for schedule in history.schedules.live.values():
-        fires.setdefault(schedule.of, []).extend([] if schedule.paused else [schedule.due])
-    for of in sorted({*history.states, *open_events, *keys, *fires}):
+    dues: dict[Identity, list[int]] = {}
+    for (of, _), one in history.schedules.live.items():
+        dues.setdefault(of, []).extend(() if one.paused else (one.due,))
+    for of in sorted({*history.states, *open_events, *keys, *dues}):
         here, record = open_events.get(of, []), history.states.get(of)
         state = None if record is None else bytes(record.state)
         yield InstanceView(
             Address(as_of.agent, of),
             0 if state is None else len(state),
             len(here),
-            min(
-                (*(one.next_us for one in here if one.next_us is not None), *fires.get(of, ())),
-                default=None,
-            ),
+            min((*_moments(here), *dues.get(of, ())), default=None),
             state,
             [one for _, one in sorted(keys.get(of, {}).items())],
         )
+
+
+def _moments(events: Sequence[EventView]) -> Iterator[int]:
+    """When each event that waits for time goes on."""
+    return (one.next_us for one in events if one.next_us is not None)
 
 
 def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:

@@ -1,4 +1,4 @@
-"""Events and schedules as a reader sees them: from what a journal's fold keeps to views.
+"""Events as a reader sees them: from what a journal's fold keeps to `EventView`.
 
 Pure: a history and a moment in, views out. Never reads, and never decides in which state an event
 is; `core.states` does.
@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from msgspec import Raw, structs
 
-from agentctl.core import timetable
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.core.states import WAITS, open_calls, pending_of, state_of
+from agentctl.core.timetable import begins_us
 from agentctl.engines.changes import State
 from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import CallView, EventView
 from agentctl.names import Address, format_call_key, format_instance
 from agentctl.record_kept import OutcomeRecord
-from agentctl.record_moves import AsideRecord, CancelledRecord
+from agentctl.record_moves import AsideRecord, CancelledRecord, MissedRecord
 from agentctl.record_schedules import ScheduleRecord
 from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
+from agentctl.times import format_duration
 
 _HOLDS = frozenset({State.RUNNING, State.SLEEPING, State.WAITING})
 
@@ -110,6 +112,9 @@ class AsOf:
             case CancelledRecord(reason=reason, at=at):
                 said = reason or (event.cancel.reason if event.cancel else "")
                 return self._event(event, State.CANCELLED, ended_us=at, text=said)
+            case MissedRecord(late_us=late_us, at=at):
+                said = f"due {format_duration(timedelta(microseconds=late_us))} before"
+                return self._event(event, State.MISSED, ended_us=at, text=said)
         raise AssertionError("what is kept has ended")
 
     def _remembered(self, outcome: OutcomeRecord) -> EventView:
@@ -140,30 +145,6 @@ class AsOf:
             from_=aside.from_,
             records=0 if lying is None else len(lying.lines),
         )
-
-
-def schedule(agent: str, record: ScheduleRecord) -> ScheduleView:
-    """Show a schedule."""
-    return ScheduleView(
-        Address(agent, record.of),
-        record.schedule,
-        record.handler,
-        bytes(record.args),
-        bytes(record.kwargs) if isinstance(record.kwargs, Raw) else None,
-        record.due,
-        timetable.begins_us(record),
-        record.period,
-        record.cron,
-        record.tz,
-        record.missed,
-        record.overlap,
-        record.jitter,
-        record.late,
-        record.source,
-        record.paused,
-        set_us=record.at,
-        by=record.by,
-    )
 
 
 def with_holders(events: Sequence[EventView]) -> Sequence[EventView]:
@@ -198,3 +179,27 @@ def _call(key: str, call: CallRecord, outcome: Any, *, dropped: bool) -> CallVie
         state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None
     ended_us = None if outcome is None else outcome.at
     return CallView(key, call.fn, state, args, said, call.at, ended_us, call.until)
+
+
+def schedule(agent: str, record: ScheduleRecord) -> ScheduleView:
+    """Show a schedule."""
+    return ScheduleView(
+        Address(agent, record.of),
+        record.schedule,
+        record.handler,
+        bytes(record.args),
+        bytes(record.kwargs) if isinstance(record.kwargs, Raw) else None,
+        record.due,
+        begins_us(record),
+        record.period,
+        record.cron,
+        record.tz,
+        record.missed,
+        record.overlap,
+        record.jitter,
+        record.late,
+        record.source,
+        record.paused,
+        record.at,
+        record.by,
+    )
