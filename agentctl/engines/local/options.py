@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from agentctl.core.compaction import COMPACTS_AT
 from agentctl.engines.port import Listener
 from agentctl.storage.port import Store
 from agentctl.times import Clock
@@ -28,6 +29,8 @@ class EngineOptions:
         command: what the lock's note says about who holds it.
         lock_wait_s: how long to wait for another program to end.
         watches: a handler that doesn't let go is told of while it blocks; takes a thread.
+        compacts_at: so many bytes long a journal may grow before it is written anew, if most of
+            it is of no more use.
         counts: what a crash or a bug stopped is counted when it starts again (R10).
     """
 
@@ -39,4 +42,5 @@ class EngineOptions:
     entropy: Callable[[], str] = random_part
     stores: StoreFactory | None = None
     counts: bool = True
+    compacts_at: int = COMPACTS_AT
     watches: bool = False

@@ -22,6 +22,7 @@ from agentctl.engines.local.events.run import EventRun
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.local.running.binding import Binding
 from agentctl.engines.local.running.committer import Committer
+from agentctl.engines.local.running.compacting import Compacting
 from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.ends import Ends
 from agentctl.engines.local.running.instances import Instances
@@ -74,11 +75,9 @@ class AgentRuntime:
         self.due = DueTimes(program, lambda number: self.queue(self.open[number]))
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
-            store,
-            program.guard,
-            alone=lambda: program.at_work() <= 1,
-            audit=self.settings.audit,
+            store, program.guard, alone=lambda: program.at_work() <= 1, audit=self.settings.audit
         )
+        self._committer.keep_short(Compacting(self.name, store, program, self.settings))
         self.settle = self._committer.settle
 
     # -- names
