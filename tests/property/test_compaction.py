@@ -1,8 +1,8 @@
 """A journal that is written anew while it grows says what it said before, wherever it is cut.
 
-The machine of test_model.py makes the journals: with crashes, retries, cancels, requeues, deletions.
-Of each, what a program may write anew stands before a random end of an append; behind it follows
-the rest, as it was.
+The machine of test_model.py makes the journals: with crashes, retries, cancels, requeues,
+deletions. Of each, what a program may write anew stands before a random end of an append; behind
+it follows the rest, as it was.
 """
 
 from __future__ import annotations
