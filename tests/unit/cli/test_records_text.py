@@ -38,8 +38,8 @@ def told(line: str) -> str:
             "h [7], by the schedule tick",
         ),
         (
-            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,"period":1500000}',
-            "a/tick: h [7], due 1970-01-01T00:00:01.000000Z, every 1.5s",
+            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,"period":1000}',
+            "a/tick: h [7], due 1970-01-01T00:00:01.000000Z, every 0.001s",
         ),
         (
             '{"schedule":"tick","handler":"h","due":1000000,"cron":"0 9 * * *","args":[]}',
