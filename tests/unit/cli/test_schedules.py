@@ -128,7 +128,7 @@ def test_a_terminal_of_any_width_shows_when_it_is_due(
     assert command("inspect", "schedules", "--color", "never").code == 0
     shown = stream.getvalue()
     assert max(map(len, shown.splitlines())) <= width
-    assert "every 1h" in shown
+    assert "every 1h, shell" in shown
     assert FAR_STAMP not in shown, "times are relative there"
 
 
