@@ -200,7 +200,7 @@ class Host:
     def reference(self, agent: type[A]) -> A:
         """The reference that `start` gives: to the one instance, where there is only one."""
         identity = () if not spec_of(agent).identity else None
-        return refer(agent, identity, self.engine)
+        return refer(agent, identity, self.engine.invoker)
 
 
 def start(

@@ -106,7 +106,8 @@ def test_a_day_that_a_zone_left_out_runs_at_the_next_one_s_beginning():
     assert found == ["2011-12-30T10:00Z"]
     note = "09:00 isn't there on 2011-12-30 in Pacific/Apia: it runs at 2011-12-31 00:00"
     assert clock_note("0 9 30 12 *", "Pacific/Apia", us(found[0])) == note
-    # Also where that day has nothing at all of its own.
+    # Every hour's has nothing at all on that day.
+    assert dues("0 * 30,31 12 *", "Pacific/Apia", "2011-12-30T09:30Z", 1) == ["2011-12-30T10:00Z"]
     assert dues("0 * 30 12 *", "Pacific/Apia", "2011-12-01T00:00Z", 1) == ["2012-12-29T10:00Z"]
 
 
@@ -115,6 +116,18 @@ def test_many_times_that_are_missing_are_named_together():
     assert note == (
         "02:00 to 02:45 aren't there on 2025-03-09 in America/New_York: it runs once, at 03:00"
     )
+
+
+@pytest.mark.parametrize(
+    ("cron", "tz", "due"),
+    [
+        ("15 2 * * *", "Australia/Lord_Howe", "2025-10-04T15:30Z"),
+        ("30 23 * * *", "America/Nuuk", "2024-03-31T01:00Z"),
+    ],
+)
+def test_a_night_is_found_where_its_date_isn_t_that_of_utc(cron, tz, due):
+    assert "it runs at" in (clock_note(cron, tz, us(due)) or "")
+    assert clock_note(cron, tz, us(due) + 60_000_000) is None
 
 
 def test_clocks_set_back_over_midnight_lose_and_double_nothing():
@@ -126,6 +139,8 @@ def test_clocks_set_back_over_midnight_lose_and_double_nothing():
     assert [us(due) for due in each] == [first + 60_000_000 * n for n in range(200)]
     back = last_due_times("* * * * *", "America/St_Johns", us(each[-1]), 200)
     assert [shown(due) for due in back] == each
+    again = us("2010-11-07T02:40Z")  # 23:10 for the second time
+    assert list(last_due_times("* * * * *", "America/St_Johns", again, 1)) == [again]
 
 
 def test_a_due_time_itself_is_not_after_itself_and_a_microsecond_before_is_not_lost():
@@ -175,6 +190,10 @@ def test_the_last_ones_before_an_instant():
     found = last_due_times("0 12 * * 1", "UTC", noon, 3)
     assert [shown(due)[:10] for due in found] == ["2025-12-22", "2025-12-29", "2026-01-05"]
     assert shown(last_due_times("0 12 * * 1", "UTC", noon - 1, 1)[0])[:10] == "2025-12-29"
+    june = us("2026-06-15T12:00Z")
+    assert shown(last_due_times("0 0 31 1 *", "UTC", june, 1)[0])[:10] == "2026-01-31"
+    early = us("2026-01-05T22:50Z")  # already the sixth there
+    assert list(last_due_times("*/10 * * * *", "Asia/Tokyo", early, 1)) == [early]
 
 
 def test_an_unknown_zone_or_expression_is_refused_here_too():

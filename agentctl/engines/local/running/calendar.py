@@ -20,8 +20,8 @@ from agentctl.engines.local.running.accepting import Wanted, digest_of, find_sam
 from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.holders import Holders
 from agentctl.engines.local.running.program import ProgramCore
-from agentctl.errors import Conflict, EventError
-from agentctl.names import Identity
+from agentctl.errors import Conflict, EventError, UsageError
+from agentctl.names import Identity, format_instance
 from agentctl.record_schedules import ScheduleRecord, SkippedRecord
 from agentctl.records import EventRecord, Record, encode
 from agentctl.sdk.fields import AgentSpec
@@ -141,7 +141,12 @@ class Calendar:
         assert self._since_us is not None
         if now_us >= timetable.begins_us(schedule):  # else the clock was set back in between
             busy = bool(self._under_way.get(at))
-            steps = timetable.plan(schedule, now_us=now_us, since_us=self._since_us, busy=busy)
+            try:
+                steps = timetable.plan(schedule, now_us=now_us, since_us=self._since_us, busy=busy)
+            except UsageError as error:  # its zone isn't known on this machine
+                name = f"{format_instance(self._agenda.spec.name, schedule.of)} {schedule.schedule}"
+                self._program.listener.warned(f"the schedule {name} rests: {error.message}")
+                return
             self._take(schedule, [self._skip_known(schedule, step) for step in steps])
         self.arm(at)
 
