@@ -159,6 +159,15 @@ def test_one_schedule_shows_its_next_five_due_times(command: Any, some: Any) -> 
     assert all(row[1][11:19] == "09:00:00" for row in due[1:])
 
 
+def test_a_zone_that_this_machine_does_not_know_hides_nothing_else(command: Any, some: Any) -> None:
+    some.scheduled = [view(cron="0 9 * * *", tz="Mars/Base", period_us=None)]
+    ran = command("schedule", "show", "Bot", "report")
+    assert ran.code == 0
+    assert "how\tcron 0 9 * * * Mars/Base\n" in ran.out
+    assert "can't be told here: there is no time zone 'Mars/Base'" in ran.err
+    assert command("schedule", "list").code == 0
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
