@@ -77,7 +77,8 @@ def _event(fields: Mapping[str, Any]) -> str:
 
 def _schedule(fields: Mapping[str, Any]) -> str:
     """What was set: its name and instance, what it runs, and when."""
-    recurs = fields.get("cron") or _every(fields.get("period"))
+    cron = f"cron {fields['cron']} {fields.get('tz')}" if fields.get("cron") else ""
+    recurs = cron or _every(fields.get("period"))
     when = f"due {_until(fields['due'])}{f', {recurs}' if recurs else ''}"
     return f"{_of(fields, 'schedule')}: {fields['handler']} {_asked(fields)}, {when}"
 

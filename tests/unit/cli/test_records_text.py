@@ -38,12 +38,12 @@ def told(line: str) -> str:
             "h [7], by the schedule tick",
         ),
         (
-            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,"period":1500000}',
-            "a/tick: h [7], due 1970-01-01T00:00:01.000000Z, every 1.5s",
+            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,"period":1000}',
+            "a/tick: h [7], due 1970-01-01T00:00:01.000000Z, every 0.001s",
         ),
         (
-            '{"schedule":"tick","handler":"h","due":1000000,"cron":"0 9 * * *","args":[]}',
-            "tick: h [], due 1970-01-01T00:00:01.000000Z, 0 9 * * *",
+            '{"schedule":"t","handler":"h","due":1000000,"cron":"0 9 * * *","tz":"UTC","args":[]}',
+            "t: h [], due 1970-01-01T00:00:01.000000Z, cron 0 9 * * * UTC",
         ),
         (
             '{"skipped":"tick","due":1000000,"count":3,"why":"overlap"}',
