@@ -381,3 +381,11 @@ def check_schedules(
     """Just this is scheduled, with these next due times."""
     if schedules(disk, agent) != expected:
         world.breaks(f"scheduled is {schedules(disk, agent)}, and not {expected}")
+
+
+def check_queue(world: World) -> None:
+    """Of what queues one ended before the next began, and in the order of the due times."""
+    seen = [(what, due) for what, due, _ in marks(world) if what in ("begin", "end")]
+    dues = sorted(due for what, due in seen if what == "begin" and due is not None)
+    if seen != [(what, due) for due in dues for what in ("begin", "end")]:
+        world.breaks(f"in the queue {seen} was done")

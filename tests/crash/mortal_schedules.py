@@ -6,7 +6,7 @@ or is lost, the grid is where it was, and what is scheduled is as if nobody had 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from matrix import Scenario
@@ -23,14 +23,16 @@ from mortal_rota import (
     away,
     check_hourly,
     check_marks,
+    check_queue,
     check_schedules,
     program,
 )
 from mortal_world import World, check_rest, read
 
 from agentctl.core.timing import Timing
-from agentctl.engines.changes import DeleteRequest
+from agentctl.engines.changes import DeleteRequest, RequeueRequest
 from agentctl.engines.schedules import FireRequest, PauseRequest, SetRequest, UnscheduleRequest
+from agentctl.errors import NotFound
 from agentctl.storage.memory import MemoryDisk
 
 BOTH = (Rota, Away)
@@ -45,6 +47,7 @@ def rota(
     beside: int = 0,
     scheduled: dict[str, int] | None = None,
     said: Sequence[str] = (),
+    check: Callable[[World], None] | None = None,
 ) -> Scenario:
     """A scenario of `Rota` alone: what was done, which hours were answered for, what is to come.
 
@@ -52,7 +55,7 @@ def rota(
         said: what else the audit log says, each once.
     """
 
-    def check(world: World, disk: MemoryDisk) -> None:
+    def in_the_end(world: World, disk: MemoryDisk) -> None:
         check_rest(world, disk, "Rota")
         check_marks(world, *done)
         check_hourly(world, disk, hours, missed=missed, beside=beside)
@@ -61,8 +64,10 @@ def rota(
         for line in said:
             if audit.count(line) != 1:
                 world.breaks(f"{line!r} isn't said once: {audit}")
+        if check is not None:
+            check(world)
 
-    return Scenario("Rota", steps, check)
+    return Scenario("Rota", steps, in_the_end)
 
 
 def with_away(
@@ -85,13 +90,6 @@ SENT = ("sent", "now", "soon", "once")
 SENDING = {
     "to itself": rota(program(("a", "send", "a")), done=SENT),
     "to another instance": rota(program(("a", "send", "b")), done=SENT),
-    "to an agent that runs nowhere": with_away(
-        program(("a", "send_away")),
-        program(agents=(Away,)),
-        program(agents=BOTH),
-        done=("sent",),
-        there=SENT[1:],
-    ),
     "to another agent": with_away(
         program(("a", "send_away"), agents=BOTH),
         program(agents=BOTH),
@@ -136,13 +134,6 @@ CRON = rota(
     hours=(1, 2, 3, 4),
     scheduled={"a/hourly": 5 * HOUR_S},
 )
-QUEUE = rota(
-    program(("a", "queue"), to_s=3.25 * HOUR_S, killed=True),
-    program(to_s=4.25 * HOUR_S, acts=[]),
-    done=("set", *["begin", "end"] * 4),
-)
-
-
 # -- from outside
 
 
@@ -157,7 +148,11 @@ def ask(ground: Ground, request: Any) -> Act:
                 life.world.found(life.seen("Rota"))
                 answer = life.desk().schedule(Rota, request)
         else:
-            answer = await ground(life, request)
+            try:
+                answer = await ground(life, request)
+            except NotFound:
+                assert isinstance(request, DeleteRequest)  # it is gone, and nobody heard it
+                return
         life.world.answered(request.id, str(answer))
 
     async def act(life: Life) -> None:
@@ -182,6 +177,12 @@ PAUSE = PauseRequest("Rota", "pause", "hourly", A)
 RESUME = PauseRequest("Rota", "resume", "hourly", A, pause=False)
 FIRE = FireRequest("Rota", "fire", "hourly", A)
 CANCEL = UnscheduleRequest("Rota", "cancel", "hourly", A)
+QUEUE = rota(
+    program(("a", "queue"), to_s=2.25 * HOUR_S, killed=True),
+    program(acts=[at(3.25 * HOUR_S, ask(live, CANCEL))]),
+    done=("set", *["begin", "end"] * 3),
+    check=check_queue,
+)
 CHANGED: dict[str, Any] = {
     "hours": (1, 2, 5, 6),
     "beside": 1,
@@ -289,12 +290,51 @@ AGAIN = {
     for name, scheduled in (("risk", {"a/hourly": 2 * HOUR_S}), ("risk_once", {}))
     for where, ground in (("live", live), ("without a program", cold))
 }
+
+
+async def away_requeued(life: Life) -> None:
+    """A person mends what kills the program, and puts back what of `Away` was set aside."""
+    life.world.poisonous = False
+    if life.seen("Away").asides:
+        await life.host.carry_out(RequeueRequest("Away", "requeue away", every=True))
+
+
+def left_there(*requests: Any, there: Sequence[str], **checked: Any) -> Scenario:
+    """`Rota` sends to `Away`, which nobody runs until later."""
+    return with_away(
+        program(*requests, cancelling=checked.pop("cancelling", None)),
+        program(agents=(Away,)),
+        program(agents=BOTH),
+        there=there,
+        **checked,
+    )
+
+
+SENDING["to an agent that runs nowhere"] = left_there(
+    ("a", "send_away"), done=("sent",), there=SENT[1:]
+)
+MINDS["of an agent that runs nowhere"] = left_there(
+    ("a", "change_mind_away"),
+    done=("cancelled already_cancelled cancelled already_cancelled",),
+    there=(),
+    cancelling={"Away": 1},
+)
 RESULTS = {
     how: with_away(
         program(("a", "wait", name, "there"), agents=BOTH),
         program(agents=BOTH),
         done=("waited",),
         there=("there",),
+    )
+    for how, name in (("of an event", None), ("of a schedule", "once"))
+}
+RESULTS |= {
+    f"{how} that was set aside": with_away(
+        program(("a", "wait", name, "deadly"), agents=BOTH, settings=QUICKLY_ASIDE, to_s=HOUR_S + 9),
+        program(agents=BOTH, acts=[away_requeued]),
+        program(agents=BOTH),
+        done=("waited",),
+        there=("before", "after"),
     )
     for how, name in (("of an event", None), ("of a schedule", "once"))
 }

@@ -33,14 +33,14 @@ def number_for(history: JournalHistory, request: OutcomeRequest) -> int | None:
             return number
         if (outcome := history.outcomes.get(at)) is not None:
             return outcome.outcome
+    wanted = request.identity, request.schedule, request.due_us
     for event in (*history.open.values(), *history.kept.events.values()):
         accepted = event.accepted
-        if (accepted.of, accepted.schedule, accepted.occurrence) == (
-            request.identity,
-            request.schedule,
-            request.due_us,
-        ):
+        if (accepted.of, accepted.schedule, accepted.occurrence) == wanted:
             return accepted.event
+    for number, aside in history.asides.items():
+        if (aside.of, aside.schedule, aside.occurrence) == wanted:
+            return number
     raise gone(request)
 
 

@@ -219,7 +219,7 @@ class AgentRuntime:
 
     def heard(self, number: int) -> bool:
         """Whether somebody in this program waits for the outcome."""
-        return self.waiters.heard(number) or self.open[number].accepted.from_ is not None
+        return self.waiters.heard(number) or asking_of(self.open[number]) is not None
 
     def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         """Put one record on record, with its audit lines."""

@@ -213,10 +213,10 @@ class Calendar:
         if at is None:
             return True
         self._under_way.setdefault(at, set()).add(accepted.event)
+        if accepted.next is None:
+            return True  # it fires once: nothing queues behind it
         schedule = self._schedules.live.get(at)
-        if schedule is None or schedule.overlap == "allow":
-            return True
-        if schedule.period is None and schedule.cron is None:
+        if schedule is not None and schedule.overlap == "allow":
             return True
         return self._lines.take(at, accepted.event)
 
