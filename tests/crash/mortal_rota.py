@@ -263,11 +263,11 @@ def program(
     """
 
     async def live(life: Life) -> None:
-        for place, (name, handler_name, *args) in enumerate(requests):
-            asked = f"request {life.world.step}.{place}"
+        for name, handler_name, *args in requests:
+            asked = f"{handler_name} {name} {args}"
             if asked in life.world.answers:
                 continue  # whoever heard that it is accepted doesn't ask again
-            request = InvokeRequest("Rota", (name,), handler_name, args, id=asked)
+            request = InvokeRequest("Rota", (name,), handler_name, args, key=asked)
             address = await life.host.submit(request)
             life.world.accepted(address.event)
             life.world.answered(asked, str(address))
@@ -294,6 +294,17 @@ def program(
             raise
         if not killed:
             await life.stop()
+
+    return step
+
+
+def only_once(act: Act) -> Act:
+    """The same, by somebody who doesn't try again."""
+
+    async def step(life: Life) -> None:
+        first, life.world.tried = not life.world.tried, True
+        if first:
+            await act(life)
 
     return step
 

@@ -25,6 +25,7 @@ from mortal_rota import (
     check_marks,
     check_queue,
     check_schedules,
+    only_once,
     program,
 )
 from mortal_world import World, check_rest, read
@@ -312,6 +313,15 @@ def left_there(*requests: Any, there: Sequence[str], **checked: Any) -> Scenario
 
 SENDING["to an agent that runs nowhere"] = left_there(
     ("a", "send_away"), done=("sent",), there=SENT[1:]
+)
+SENDING["to an agent that goes on alone"] = with_away(
+    only_once(program(("a", "send_away"))),
+    away(2 * HOUR_S),
+    program(agents=(Away,)),
+    program(("a", "send_away")),
+    program(agents=BOTH),
+    done=("sent",),
+    there=SENT[1:],
 )
 MINDS["of an agent that runs nowhere"] = left_there(
     ("a", "change_mind_away"),
