@@ -58,7 +58,7 @@ def records(data):
 
 
 def counting(found):
-    """The records, but for what a call made in a write that was cut off before the call's result."""
+    """The records, without what a call made in a write that ends before the call's result."""
     last = found[-1] if found else {}
     kind = next(iter(last), None)
     made = "from" in last and (kind == "schedule" or (kind == "event" and "asker" not in last))
