@@ -54,6 +54,9 @@ class Header(RecordBase, frozen=True):
         audit: false where the agent keeps no audit log.
         cut: what was wrong with a tail that this start cut off (R13).
         keep: how many ended events are kept, whoever writes it anew.
+        since: where a running program wrote it: the records behind those carried over stood in
+            the journal before it, too, from this byte on (R23).
+        since_crc: the checksum of the line before that byte.
     """
 
     journal: int
@@ -66,6 +69,8 @@ class Header(RecordBase, frozen=True):
     audit: bool = True
     cut: str | None = None
     keep: int = 100
+    since: int = 0
+    since_crc: str = ""
     at: int = 0
 
 

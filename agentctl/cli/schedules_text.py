@@ -14,16 +14,16 @@ from agentctl.ops.instants import parse_instant
 from agentctl.ops.schedule_documents import DueTime, KeptSchedule, SeenSchedule
 from agentctl.times import format_duration
 
-TITLES: Final = ("instance", "name, or event", "handler", "due", "how", "source", "paused")
+TITLES: Final = ("instance", "name, or event", "handler", "due", "how, set by")
 DUE_TITLES: Final = ("due", "local time", "note")
 
 
 def rows_of(schedules: Sequence[SeenSchedule], moments: Moments) -> list[Sequence[str]]:
-    """One row a schedule or event; `-` where there is nothing to say."""
+    """One row a schedule or event, for a pipe; `-` where there is nothing to say."""
     return [
         (
             one.instance,
-            one.name or " ".join(filter(None, (one.event, one.key))),
+            _called(one),
             one.handler,
             due_of(one.due, moments),
             how(one),
@@ -32,6 +32,24 @@ def rows_of(schedules: Sequence[SeenSchedule], moments: Moments) -> list[Sequenc
         )
         for one in schedules
     ]
+
+
+def screen_rows(schedules: Sequence[SeenSchedule], moments: Moments) -> list[Sequence[str]]:
+    """One row a schedule or event, under `TITLES`; narrower, for a terminal."""
+    return [
+        (
+            one.instance,
+            _called(one),
+            one.handler,
+            "paused" if one.paused else due_of(one.due, moments),
+            f"{how(one)}, {one.source}" if one.source else how(one),
+        )
+        for one in schedules
+    ]
+
+
+def _called(one: SeenSchedule) -> str:
+    return one.name or " ".join(filter(None, (one.event, one.key)))
 
 
 def due_rows(times: Sequence[DueTime], moments: Moments) -> list[Sequence[str]]:

@@ -17,6 +17,9 @@ from agentctl.core.history import ANSWERS_KEPT_US, JournalHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.records import Header, ParkedRecord, encode
 
+COMPACTS_AT: Final = 1 << 20
+"""A journal that isn't longer than this, in bytes, is left alone while its program runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
@@ -36,11 +39,12 @@ KEEP_ALL: Final = Keeping()
 
 def compacted(history: JournalHistory, header: Header, keeping: Keeping) -> list[bytes]:
     """The bodies of a rewritten journal; `header.kept` is filled in here."""
-    kept = list(_kept(history, header.at, keeping))
+    kept = list(carried_over(history, header.at, keeping))
     return [encode(msgspec.structs.replace(header, kept=len(kept))), *kept]
 
 
-def _kept(history: JournalHistory, now_us: int, keeping: Keeping) -> Iterator[bytes]:
+def carried_over(history: JournalHistory, now_us: int, keeping: Keeping) -> Iterator[bytes]:
+    """Yield what follows the header of a rewritten journal: all that is still needed."""
     for state in history.states.values():
         yield encode(state)
     retention_us = keeping.retention_us

@@ -30,12 +30,13 @@ class Schedules:
 
     Attributes:
         live: by instance and name.
-        gone: those that were cancelled, in that order, until they are forgotten.
+        gone: those that were cancelled, or missed for good, in that order, until they are
+            forgotten.
     """
 
     def __init__(self) -> None:
         self.live: dict[ScheduleId, ScheduleRecord] = {}
-        self.gone: dict[ScheduleId, UnscheduleRecord] = {}
+        self.gone: dict[ScheduleId, UnscheduleRecord | SkippedRecord] = {}
         self._names: dict[Identity, list[str]] = {}
 
     def of(self, identity: Identity) -> Iterator[ScheduleRecord]:
@@ -48,11 +49,11 @@ class Schedules:
 
         A rewrite takes along that one is gone, and not the one itself.
         """
-        if carried_over and isinstance(record, UnscheduleRecord):
+        if carried_over and isinstance(record, UnscheduleRecord | SkippedRecord):
             self.remember(record)
         else:
             FOLDS[type(record)](self, record)
-        return record.of, getattr(record, record.__struct_fields__[0])
+        return id_of(record)
 
     def set(self, record: ScheduleRecord) -> None:
         """Take a schedule, in the place of one of the same name."""
@@ -70,6 +71,8 @@ class Schedules:
     def skipped(self, record: SkippedRecord) -> None:
         """Take note of occurrences that don't run."""
         self._move(record.of, record.skipped, record.next)
+        if record.next is None:
+            self.remember(record)
 
     def _move(self, of: Identity, name: str, due_us: int | None) -> None:
         known = self._known(of, name)
@@ -84,9 +87,9 @@ class Schedules:
         self._drop((record.of, record.unschedule))
         self.remember(record)
 
-    def remember(self, record: UnscheduleRecord) -> None:
-        """Remember that a schedule was cancelled, for who cancels it again."""
-        at = record.of, record.unschedule
+    def remember(self, record: UnscheduleRecord | SkippedRecord) -> None:
+        """Remember that a schedule is gone, for who asks after it."""
+        at = id_of(record)
         self.gone.pop(at, None)
         self.gone[at] = record
 
@@ -111,7 +114,7 @@ class Schedules:
     def forget_gone(self, before_us: int) -> None:
         """Forget what was cancelled before then."""
         while self.gone and (oldest := next(iter(self.gone.values()))).at < before_us:
-            del self.gone[oldest.of, oldest.unschedule]
+            del self.gone[id_of(oldest)]
 
     def _known(self, of: Identity, name: str) -> ScheduleRecord:
         found = self.live.get((of, name))
@@ -126,6 +129,11 @@ class Schedules:
         names.remove(name)
         if not names:
             del self._names[of]
+
+
+def id_of(record: Any) -> ScheduleId:
+    """Which schedule a record is about."""
+    return record.of, getattr(record, record.__struct_fields__[0])
 
 
 FOLDS: Final[Mapping[type, Callable[[Schedules, Any], None]]] = {

@@ -75,7 +75,7 @@ def decide(
     return msgspec.structs.replace(wanted, paused=known.paused)
 
 
-_WHO = {"code": "the agent's own code", "file": "kavach.toml", "shell": "the shell"}
+_WHO = {"code": "the agent's own code", "file": "the file kavach.toml", "shell": "the shell"}
 
 
 def taken(agent: str, known: ScheduleRecord, source: str) -> Conflict:

@@ -13,6 +13,7 @@ from msgspec import structs
 from agentctl.core.timing import Timing, check
 from agentctl.engines.port import Desk
 from agentctl.engines.schedules import ScheduleView
+from agentctl.errors import UsageError
 from agentctl.names import Address
 from agentctl.ops.schedule_documents import DueTime, ScheduleDocument, SchedulePreviewDocument
 from agentctl.ops.schedules import find_schedule, in_full
@@ -33,8 +34,11 @@ def check_timing(timing: Timing) -> None:
 
 def show_schedule(
     desk: Desk, instance: Address, name: str, *, now_us: int, show_secrets: bool = False
-) -> ScheduleDocument:
+) -> tuple[ScheduleDocument, str | None]:
     """Show one schedule, and when it is due in the times to come.
+
+    Returns:
+        The document; and why there are no times, if this machine can't tell: the zone is unknown.
 
     Raises:
         NotFound: there is none of this name; with the nearest.
@@ -42,7 +46,8 @@ def show_schedule(
     """
     view = find_schedule(desk, instance, name)
     kept = in_full(view, show_secrets=show_secrets)
-    return ScheduleDocument(**structs.asdict(kept), next=tuple(_next(view, now_us)))
+    times, why = _next(view, now_us)
+    return ScheduleDocument(**structs.asdict(kept), next=tuple(times)), why
 
 
 def preview(cron: str, tz: str, *, number: int, after_us: int) -> SchedulePreviewDocument:
@@ -57,11 +62,14 @@ def preview(cron: str, tz: str, *, number: int, after_us: int) -> SchedulePrevie
     return SchedulePreviewDocument(cron, tz, tuple(times))
 
 
-def _next(view: ScheduleView, now_us: int) -> Sequence[DueTime]:
+def _next(view: ScheduleView, now_us: int) -> tuple[Sequence[DueTime], str | None]:
     record = ScheduleRecord(
         view.name, due=view.due_us, period=view.period_us, cron=view.cron, tz=view.tz
     )
-    return _upcoming(record, now_us, _SHOWN)
+    try:
+        return _upcoming(record, now_us, _SHOWN), None
+    except UsageError as error:  # it was set on another machine
+        return (), error.message
 
 
 def _upcoming(schedule: ScheduleRecord, after_us: int, count: int) -> Sequence[DueTime]:

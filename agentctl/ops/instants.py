@@ -5,11 +5,12 @@ Invariant: a moment without a zone is refused, never guessed.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timezone, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from agentctl.errors import UsageError
 from agentctl.times import Clock, SystemClock, parse_duration, to_rfc3339, to_us
+from agentctl.zones import in_zone
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HINT: Final = "write 2026-03-15T10:30:00Z, @1773570600, now, -5m (five minutes ago) or +5m"
@@ -48,33 +49,10 @@ def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = N
     except (ValueError, OverflowError):
         raise UsageError(f"{text!r} is no moment", hint=_HINT) from None
     if moment.tzinfo is None and zone is not None:
-        moment = _in_zone(moment, zone)
+        moment = in_zone(moment, zone)
     if moment.tzinfo is None:
         raise UsageError(f"{text!r} has no zone", hint=f"write which is meant: {_readings(moment)}")
     return to_us(moment - _EPOCH)
-
-
-def _in_zone(wall: datetime, zone: tzinfo) -> datetime:
-    """Read a wall time in a zone, unless its clocks show it twice or never."""
-    first, second = (wall.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
-    if first.utcoffset() == second.utcoffset():
-        return first
-    readings = f"{_with_offset(first)}, or {_with_offset(second)}"
-    if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != wall:
-        raise UsageError(
-            f"{wall.isoformat()} isn't there in {zone}: its clocks are set forward then",
-            hint=f"write which is meant: {readings}",
-        )
-    raise UsageError(
-        f"{wall.isoformat()} comes twice in {zone}: its clocks are set back then",
-        hint=f"write which is meant: {readings}",
-    )
-
-
-def _with_offset(moment: datetime) -> str:
-    offset = moment.utcoffset()
-    assert offset is not None
-    return moment.replace(tzinfo=timezone(offset)).isoformat()
 
 
 def _readings(moment: datetime) -> str:

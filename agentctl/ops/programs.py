@@ -16,6 +16,7 @@ from agentctl import hosting
 from agentctl.engines.local.running.binding import check_denied, make_binding
 from agentctl.engines.port import Listener
 from agentctl.errors import NotFound, UsageError
+from agentctl.ops.filed import filed
 from agentctl.project.loading import LoadedAgent, load_agent
 from agentctl.project.model import Project
 from agentctl.sdk.agent import spec_of
@@ -88,9 +89,10 @@ def make_program(
     """Make the program that runs these agents; entering it recovers them.
 
     Args:
-        schedules: they fire; else they only lie on record.
+        schedules: they fire, and those of the file are set; else they only lie on record.
     """
     chosen = overrides or Overrides()
+    of_file = filed(project, agents) if schedules else None
     bindings = [
         make_binding(
             one.cls, one.capabilities, chosen.on(one.settings), one.deny, options=one.options
@@ -103,5 +105,7 @@ def make_program(
         listener=listener,
         command=command,
         lock_wait_s=lock_wait_s,
-        options=lambda base: replace(base, counts=chosen.counts, watches=True, schedules=schedules),
+        options=lambda base: replace(
+            base, counts=chosen.counts, watches=True, schedules=schedules, filed=of_file
+        ),
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +34,7 @@ from agentctl.project.templates import (
 from agentctl.project.toml_file import MAX_BYTES
 from agentctl.project.writing import append, check_free, create_file, create_folder, writing
 
+_ADDED: Final = ("agents", "schedules")
 _OTHER_NAME: Final = "name the agent otherwise, or move what is there away"
 
 
@@ -71,7 +72,7 @@ def plan_addition(
     Raises:
         NotFound: there is no such template.
         UsageError: the agent's name can't be used.
-        Conflict: the project has the agent, or a file of that name.
+        Conflict: the project has the agent, a schedule or a file of that name.
         ProjectError: `kavach.toml` can't be appended to.
     """
     chosen = find_template(template, list_templates(templates))
@@ -87,11 +88,13 @@ def plan_addition(
     }
     if not (project.folder / names.folder / "__init__.py").exists():
         files[names.folder / "__init__.py"] = ""
+    tables = _tables(names.in_text((chosen.folder / "kavach.toml").read_text(encoding="utf-8")))
+    _check_new_schedules(project, tomllib.loads(tables).get("schedules", {}))
     addition = Addition(
         project,
         agent,
         dict(sorted(files.items())),
-        _tables(names.in_text((chosen.folder / "kavach.toml").read_text(encoding="utf-8"))),
+        tables,
         tuple(rename(each, words) for each in chosen.next),
     )
     paths = [project.folder / path for path in files]
@@ -178,10 +181,21 @@ def _check_new(project: Project, agent: str) -> None:
             raise Conflict(f"the module of {name} has that name: {config.cls}", hint=_OTHER_NAME)
 
 
+def _check_new_schedules(project: Project, names: Iterable[str]) -> None:
+    for name in names:
+        if name in project.schedule_tables:
+            raise Conflict(
+                f"the project has a schedule {name} already: "
+                f"{project.file.source_of(('schedules', name))}",
+                hint=_OTHER_NAME,
+            )
+
+
 def _tables(toml: str) -> str:
     import tomli_w
 
-    return tomli_w.dumps({"agents": tomllib.loads(toml)["agents"]})
+    values = tomllib.loads(toml)
+    return tomli_w.dumps({key: values[key] for key in _ADDED if key in values})
 
 
 def _appended(addition: Addition) -> tuple[bytes, bytes]:
@@ -200,10 +214,11 @@ def _appended(addition: Addition) -> tuple[bytes, bytes]:
         values = tomllib.loads((before + more).decode().replace("\r\n", "\n"))
     except ValueError:
         values = {}
-    added: Mapping[str, Any] = tomllib.loads(addition.tables)["agents"]
-    there = file.values.get("agents", {})
-    agents = {**there, **added} if isinstance(there, dict) else added
-    if values != {**file.values, "agents": agents} or len(before + more) > MAX_BYTES:
+    together: dict[str, Any] = dict(file.values)
+    for key, added in tomllib.loads(addition.tables).items():
+        there = file.values.get(key, {})
+        together[key] = {**there, **added} if isinstance(there, dict) else added
+    if values != together or len(before + more) > MAX_BYTES:
         raise _cannot_append(addition)
     return before, more
 
@@ -213,5 +228,5 @@ def _cannot_append(addition: Addition) -> AgentctlError:
     return file.error(
         ("agents",),
         f"[agents.{addition.agent}] can't be put behind what is there",
-        hint="write each agent as a table of its own: [agents.NAME]",
+        hint="write each agent and schedule as a table of its own: [agents.NAME]",
     )

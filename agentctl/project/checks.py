@@ -6,12 +6,15 @@ Invariant: what doesn't fit is one error that names where it stands and what was
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from agentctl.errors import UsageError
+from agentctl.nearest import nearest_hint
 from agentctl.project.toml_file import Table, describe
 from agentctl.times import parse_duration
+from agentctl.zones import find_zone
 
 _REFERENCE: Final = re.compile(r"(?!\d)\w+(\.(?!\d)\w+)*:(?!\d)\w+")
 
@@ -55,3 +58,39 @@ def read_duration(table: Table, key: str, other: str = "") -> timedelta:
             f"expected a duration{other}, not {describe(text)}",
             hint=getattr(error, "hint", None),
         ) from None
+
+
+def read_tz(table: Table, key: str = "tz") -> str | None:
+    """Read the name of a zone that this machine knows, or None without the key."""
+    name = table.text(key)
+    if name is None:
+        return None
+    try:
+        zone = find_zone(name)
+    except UsageError as error:
+        raise table.error(
+            key,
+            f"expected a time zone that this machine knows, not {describe(name)}",
+            hint=error.hint,
+        ) from None
+    return str(zone)
+
+
+def read_flag(table: Table, key: str, default: bool) -> bool:
+    """Read true or false."""
+    value = table.values.get(key, default)
+    if not isinstance(value, bool):
+        raise table.error(key, f"expected true or false, not {describe(value)}")
+    return value
+
+
+def read_choice(table: Table, key: str, known: Sequence[str]) -> str:
+    """Read one of a few words; without the key the first of them."""
+    word = table.text(key)
+    if word is not None and word not in known:
+        raise table.error(
+            key,
+            f"expected {', '.join(known[:-1])} or {known[-1]}, not {describe(word)}",
+            hint=nearest_hint(word, known, "choices"),
+        )
+    return word or known[0]

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from agentctl.errors import NotFound
+from agentctl.project.checks import read_tz
 from agentctl.project.layers import GivenLayer, Layer, Layers
 from agentctl.project.model import Project
-from agentctl.project.reading import PROJECT_KEYS, read_agents, read_top, read_tz
+from agentctl.project.reading import PROJECT_KEYS, read_agents, read_top
+from agentctl.project.schedule_tables import read_schedules
 from agentctl.project.toml_file import TomlFile
 
 FILE_NAME: Final = "kavach.toml"
@@ -81,16 +83,18 @@ def load_project(
         root, root_source = working_folder / flags.root, "--root"
     elif environ.get("AGENTCTL_ROOT") and not file.is_given(("project", "root")):
         root, root_source = working_folder / environ["AGENTCTL_ROOT"], "AGENTCTL_ROOT"
+    tz, agents = read_tz(project), read_agents(top.table("agents"))
     return Project(
         name=project.text("name") or path.parent.name,
         folder=path.parent,
         root=Path(os.path.normpath(root.absolute())),
-        tz=read_tz(project),
-        agents=read_agents(top.table("agents")),
+        tz=tz,
+        agents=agents,
         file=file,
         environ=environ,
         found_by=found_by,
         root_source=root_source,
+        schedule_tables=read_schedules(top.table("schedules"), agents, tz),
     )
 
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from agentctl.project.model import AgentConfig, CapabilityConfig, Project
+from agentctl.project.model import AgentConfig, CapabilityConfig, Project, ScheduleConfig
 from agentctl.project.reading import default_settings
+from agentctl.project.toml_file import format_key
 from agentctl.project.toml_lines import KeyPath
-from agentctl.times import format_duration
+from agentctl.times import format_duration, to_rfc3339
 
 if TYPE_CHECKING:
     from agentctl.sdk.settings import AgentSettings
@@ -38,6 +39,8 @@ def explain(
     ]
     for agent in project.agents.values():
         rows += _explain_agent(project, agent, (of_classes or {}).get(agent.name))
+    for schedule in project.schedule_tables.values():
+        rows += _explain_schedule(project, schedule)
     rows.append(("engine.kind", "files", _source(project, ("engine", "kind"))))
     return rows
 
@@ -78,6 +81,43 @@ def _explain_capability(project: Project, path: KeyPath, one: CapabilityConfig) 
         if value is not None
     ]
     return rows
+
+
+def _explain_schedule(project: Project, one: ScheduleConfig) -> list[Row]:
+    path, timing = ("schedules", one.name), one.timing
+    own_tz = _has(project, (*path, "tz"))
+    due = None if timing.due_us is None else to_rfc3339(timing.due_us)
+    values = {
+        "agent": one.agent,
+        "instances": [list(each) if len(each) > 1 else each[0] for each in one.instances if each],
+        "handler": one.handler,
+        "args": list(one.args),
+        "kwargs": dict(one.kwargs),
+        "cron": timing.cron,
+        "every": _plain_us(timing.period_us),
+        "at": None if timing.recurs else due,
+        "first": due if timing.recurs else None,
+        "tz": project.file.values["schedules"][one.name]["tz"] if own_tz else timing.tz,
+        "missed": timing.missed,
+        "overlap": timing.overlap,
+        "jitter": _plain_us(timing.jitter_us),
+        "max_late": _plain_us(timing.late_us) or "none",
+        "enabled": one.enabled,
+    }
+    unread = () if timing.recurs else ("missed", "overlap", "jitter")
+    return [
+        (
+            format_key((*path, key)),
+            _plain_argument(value),
+            _source(project, ("project", "tz") if key == "tz" and not own_tz else (*path, key)),
+        )
+        for key, value in values.items()
+        if value is not None and value not in ([], {}) and key not in unread
+    ]
+
+
+def _plain_us(duration_us: int | None) -> str | None:
+    return None if duration_us is None else format_duration(timedelta(microseconds=duration_us))
 
 
 def _plain_argument(value: object) -> object:

@@ -2,7 +2,8 @@
 
 A later layer goes over the earlier ones key by key: tables merge, any other value replaces.
 Invariant: an error about a key, and its source, name the layer that its value came from. Never
-knows what the keys mean, but that a capability may be written as a text or as a table.
+knows what the keys mean, but that a capability may be written as a text or as a table, and that a
+schedule is due in one way: another way above takes the place of the one below.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from agentctl.project.toml_file import MAX_DOTS_IN_A_LINE, TomlFile, format_key
 from agentctl.project.toml_lines import KeyPath, read_key
 
 _EXAMPLE: Final = "write it like agents.Bot.settings.grace=10s"
+SCHEDULE_WAYS: Final = ("cron", "every", "at")
 _CAPABILITY_DEPTH: Final = 4  # agents.NAME.capabilities.FIELD
 
 
@@ -123,6 +125,8 @@ def _merge(
         under, here = merged.get(key), (*path, key)
         if isinstance(value, dict) and isinstance(under, str) and _is_capability(here):
             under = {"use": under}  # the two ways to write it mean the same
+        if isinstance(under, dict) and isinstance(value, dict) and _is_schedule(here):
+            under = _without_other_ways(under, value)
         both = isinstance(under, dict) and isinstance(value, dict)
         merged[key] = _merge(under, value, here) if both else value  # type: ignore[arg-type]
     return merged
@@ -130,6 +134,17 @@ def _merge(
 
 def _is_capability(path: KeyPath) -> bool:
     return len(path) == _CAPABILITY_DEPTH and path[0::2] == ("agents", "capabilities")
+
+
+def _is_schedule(path: KeyPath) -> bool:
+    return len(path) == 2 and path[0] == "schedules"
+
+
+def _without_other_ways(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    ways = above.keys() & SCHEDULE_WAYS
+    if not ways or ways & below.keys():
+        return dict(below)
+    return {key: value for key, value in below.items() if key not in (*SCHEDULE_WAYS, "first")}
 
 
 def _parse_setting(by: str, text: str) -> Mapping[str, Any]:

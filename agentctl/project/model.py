@@ -5,13 +5,15 @@ Invariant: these hold only values that were checked (`reading.py`). Never touche
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from agentctl.core.timing import Timing
 from agentctl.errors import NotFound
+from agentctl.names import Identity
 from agentctl.nearest import nearest_hint
 from agentctl.project.layers import Layers
 
@@ -69,12 +71,49 @@ class AgentConfig:
 
 
 @dataclass(frozen=True)
+class ScheduleConfig:
+    """One `[schedules.NAME]`.
+
+    Attributes:
+        instances: whose handler it runs; one without identity, for an agent that has none.
+        args, kwargs: of the handler, as plain JSON values.
+        enabled: false: it is as if the table weren't there.
+    """
+
+    name: str
+    agent: str
+    handler: str
+    timing: Timing
+    instances: tuple[Identity, ...] = ((),)
+    args: Sequence[object] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class FileSchedule:
+    """A schedule of one instance that the project asks for, under the name of its timing.
+
+    Attributes:
+        args, kwargs: of the handler, as plain JSON values; checked once its code is loaded.
+    """
+
+    agent: str
+    identity: Identity
+    handler: str
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
+    timing: Timing
+
+
+@dataclass(frozen=True)
 class Project:
     """A loaded `kavach.toml`.
 
     Attributes:
         folder: where the file lies; code is imported from there.
         root: where `agents/` lies.
+        schedule_tables: every `[schedules.NAME]`, also those that aren't enabled.
         file: all that was read, for lines in messages.
         environ: the environment, for values that come from there.
         found_by: what led to the file, and `root_source` to the root, if it wasn't the file.
@@ -89,6 +128,16 @@ class Project:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     found_by: str = "working folder"
     root_source: str | None = None
+    schedule_tables: Mapping[str, ScheduleConfig] = field(default_factory=dict)
+
+    def schedules(self) -> Sequence[FileSchedule]:
+        """List what is to be scheduled, one for each instance, in the order of the file."""
+        return [
+            FileSchedule(one.agent, identity, one.handler, one.args, one.kwargs, one.timing)
+            for one in self.schedule_tables.values()
+            if one.enabled
+            for identity in one.instances
+        ]
 
     def agent(self, name: str) -> AgentConfig:
         """Return the agent's table.

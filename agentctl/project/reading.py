@@ -15,24 +15,23 @@ from typing import Any, Final
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.project.capability_tables import read_capabilities
-from agentctl.project.checks import read_duration, read_number, read_reference
+from agentctl.project.checks import read_duration, read_flag, read_number, read_reference
 from agentctl.project.layers import Layers
 from agentctl.project.model import AgentConfig
 from agentctl.project.toml_file import Table, describe
 
-TOP_KEYS: Final = ("project", "agents", "engine")
+TOP_KEYS: Final = ("project", "agents", "schedules", "engine")
 PROJECT_KEYS: Final = ("name", "root", "tz")
 AGENT_KEYS: Final = ("class", "capabilities", "settings", "deny")
 ENGINE_KEYS: Final = ("kind",)
 
-_LATER_TOP: Final = ("schedules",)
 _LATER_ENGINES: Final = ("sqlite", "restate")
 
 
 def read_top(file: Layers) -> Table:
     """Return everything as a table, with its own keys and `[engine]` checked."""
     top = Table(file, (), file.values)
-    top.check_keys(TOP_KEYS, _LATER_TOP)
+    top.check_keys(TOP_KEYS)
     _check_engine(top.table("engine"))
     return top
 
@@ -52,27 +51,6 @@ def _check_engine(engine: Table) -> None:
         raise engine.later("kind")
     if kind not in (None, "files"):
         raise engine.error("kind", f'expected "files", not {describe(kind)}')
-
-
-def read_tz(project: Table) -> str | None:
-    """Read `[project] tz`: a zone that this machine knows, or None."""
-    name = project.text("tz")
-    if name is None:
-        return None
-    from zoneinfo import ZoneInfo, available_timezones
-
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        import difflib
-
-        close = difflib.get_close_matches(name[:80], available_timezones(), n=1)
-        raise project.error(
-            "tz",
-            f"expected a time zone that this machine knows, not {describe(name)}",
-            hint=f"did you mean {close[0]}?" if close else "write it like Europe/Berlin or UTC",
-        ) from None
-    return name
 
 
 def read_agents(agents: Table) -> Mapping[str, AgentConfig]:
@@ -129,9 +107,7 @@ def _read_setting(table: Table, name: str, default: object) -> object:
     if isinstance(default, bool):
         if isinstance(value, dict):
             raise table.later(name)  # audit = { max_size = … }
-        if not isinstance(value, bool):
-            raise table.error(name, f"expected true or false, not {describe(value)}")
-        return value
+        return read_flag(table, name, default)
     if isinstance(default, int):
         return read_number(table, name, SMALLEST[name])
     assert isinstance(default, timedelta)  # AgentSettings has no other kinds

@@ -185,7 +185,7 @@ def describe(value: object) -> str:
         case bool():
             return str(value).lower()
         case int() | float():
-            return f"the number {value!r}"[:80] if abs(value) < 1e30 else "a very large number"
+            return f"the number {value!r}"[:80] if not abs(value) >= 1e30 else "a very large number"
         case str():
             return f"the text {json.dumps(value[:60], ensure_ascii=not value.isprintable())}"
         case dict():

@@ -6,7 +6,10 @@ makes it safe on disk (checksum, `synced` marks) and takes it off again when it 
 Order of life: `lock()`, then `scan()`, perhaps `settle()`, then `rewrite()`, then any number of
 `append()` and `sync()`, then `close()`. Before `rewrite` nothing of the journal is changed.
 Every method but `sync` is called from one thread; `sync` may run in another thread while
-`append` goes on.
+`append` goes on, and so may `audit_sync` and `Anew.sync`.
+
+A *place* is where the journal has grown to, in bytes; it only grows, also when the journal is
+written anew and gets shorter.
 
 Each method that touches the disk raises `DiskTrouble` when that fails; after that the store
 refuses every further change.
@@ -14,7 +17,7 @@ refuses every further change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -63,6 +66,59 @@ class Holder(Struct, frozen=True):
     command: str
     since: str
     control: str = ""
+
+
+class Anew(Protocol):
+    """A journal that is written anew while the old one goes on (R23).
+
+    Order of life: all `lines`, then `write` what is still of use of them, then `copy` what was
+    appended since, a part at a time, then `take_over`, or, at any time, `close`.
+    """
+
+    @property
+    def end(self) -> int:
+        """How many bytes of the old journal the lines are."""
+        ...
+
+    @property
+    def crc(self) -> str:
+        """The checksum of the last of the lines, once they were walked through."""
+        ...
+
+    def lines(self) -> Iterator[Line]:
+        """The old journal's records up to there, checked; to be walked through once.
+
+        Raises:
+            JournalDamaged: they are no longer what was written.
+        """
+        ...
+
+    def write(self, bodies: Sequence[bytes]) -> None:
+        """Write records that stand for the lines."""
+        ...
+
+    def copy(self) -> int:
+        """Copy a next part of what was appended since; return how many bytes are left."""
+        ...
+
+    def sync(self) -> None:
+        """Make what was written durable, so that little is left for the last sync."""
+        ...
+
+    def take_over(self) -> None:
+        """Copy the rest; from now on records go to both, and the store's next sync exchanges them.
+
+        Every audit line of the lines must be durable by then; no sync may be under way.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give it up, unless it was taken over; a second time does nothing."""
+        ...
+
+    def remove(self) -> None:
+        """Remove what was written of it, once it is given up; it would do no harm."""
+        ...
 
 
 class Store(Protocol):
@@ -123,11 +179,24 @@ class Store(Protocol):
         """
         ...
 
+    @property
+    def size(self) -> int:
+        """How long the journal is, in bytes; 0 where there is none."""
+        ...
+
+    def anew(self, place: int) -> Anew:
+        """Begin to write the journal anew while it goes on.
+
+        Args:
+            place: up to where it is durable, with every audit line of it written.
+        """
+        ...
+
     def append(self, bodies: Sequence[bytes]) -> int:
         """Hand records to the operating system, in one write; they are *on record* then.
 
         Returns:
-            The journal's size in bytes: `sync()` has made them durable once it returns as much.
+            The journal's place: `sync()` has made them durable once it returns as much.
         """
         ...
 
@@ -135,7 +204,7 @@ class Store(Protocol):
         """Make everything appended so far durable.
 
         Returns:
-            How many bytes of the journal are durable now, at least.
+            Up to which place the journal is durable now, at least.
 
         Raises:
             DiskTrouble: the disk failed, or somebody moved, replaced or cut off the journal.

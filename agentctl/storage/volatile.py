@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agentctl.storage.port import Holder, Scan, Store
+from agentctl.storage.port import Anew, Holder, Scan, Store
 
 
 class VolatileStore:
@@ -52,6 +52,15 @@ class VolatileStore:
 
     def rewrite(self, bodies: Iterable[bytes], *, marked: bool = True) -> None:
         """Nothing to rewrite."""
+
+    @property
+    def size(self) -> int:
+        """Always 0: there is no journal to grow."""
+        return 0
+
+    def anew(self, place: int) -> Anew:
+        """Nothing to write anew: it never grows."""
+        raise AssertionError("an agent without a journal has none to write anew")
 
     def append(self, bodies: Sequence[bytes]) -> int:
         """Count what would have been written."""

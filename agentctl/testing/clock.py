@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from math import inf
 
 from agentctl.engines.local.events.timers import Timers
 from agentctl.times import SECOND_US, Uptime, to_datetime
@@ -60,10 +61,10 @@ class FakeClock:
         """Set the wall clock forward or back, as a person or a time server does."""
         self._wall_us = instant_us
 
-    def jump(self) -> bool:
-        """Advance to the end of the next wait; False if nobody waits."""
+    def jump(self, until_s: float = inf) -> bool:
+        """Advance to the end of the next wait; False if nobody waits, or none ends by `until_s`."""
         dues = [due for one in self._timers if (due := one.next_due_s) is not None]
-        if not dues:
+        if not dues or min(dues) > until_s:
             return False
         self.advance(max(0.0, min(dues) - self._monotonic_s))
         return True

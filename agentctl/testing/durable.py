@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
@@ -22,6 +23,8 @@ from agentctl.storage.memory import MemoryDisk
 from agentctl.testing.clock import FakeClock
 
 ROOT = Path("/memory")
+
+_QUIET_ROUNDS: Final = 3
 
 
 class Durable:
@@ -62,28 +65,28 @@ class Durable:
         settings: AgentSettings | None = None,
         **capabilities: Capability,
     ) -> Any:
-        """Start the agent, run one event of it, and stop.
+        """Start the agent, run one event of it, or read by one of its queries, and stop.
 
         Returns:
             The handler's result; what it raises is raised here.
 
         Raises:
-            NotFound: the agent has no such handler.
+            NotFound: the agent has no such handler, and no such query.
         """
         binding = make_binding(agent, capabilities, settings)
-        known = spec_of(agent).handlers
-        if handler not in known:
+        spec = spec_of(agent)
+        if handler not in spec.handlers and handler not in spec.queries:
             raise NotFound(
                 f"{agent.__name__} has no handler {handler!r}",
-                hint=nearest_hint(handler, known, "handlers"),
+                hint=nearest_hint(handler, [*spec.handlers, *spec.queries], "handlers"),
             )
 
         async def program() -> Any:
             async with self.host(binding) as host:
-                names = spec_of(agent).identity_of(identity)
-                return await host.engine.invoker.invoke(
-                    Target(agent.__name__, names, handler), args, {}
-                )
+                invoker = host.engine.invoker
+                target = Target(agent.__name__, spec.identity_of(identity), handler)
+                ask = invoker.invoke if handler in spec.handlers else invoker.query
+                return await ask(target, args, {})
 
         return asyncio.run(program())
 
@@ -101,6 +104,31 @@ class Durable:
         async def program() -> None:
             async with self.host(binding) as host:
                 await host.idle(float("inf"))
+
+        asyncio.run(program())
+
+    def pass_time(
+        self,
+        agent: type[Agent],
+        duration: timedelta,
+        /,
+        *,
+        settings: AgentSettings | None = None,
+        **capabilities: Capability,
+    ) -> None:
+        """Start the agent, let so much time pass on the clock, and stop.
+
+        Whatever is due meanwhile runs at its moment, the last one included.
+        """
+        binding = make_binding(agent, capabilities, settings)
+        end_s = self.clock.monotonic_s() + duration.total_seconds()
+
+        async def program() -> None:
+            async with self.host(binding, jumps=False) as host:
+                await _until_quiet(host.engine)
+                while self.clock.jump(end_s):
+                    await _until_quiet(host.engine)
+                self.clock.advance(max(0.0, end_s - self.clock.monotonic_s()))
 
         asyncio.run(program())
 
@@ -139,12 +167,16 @@ class _JumpingHost(Host):
 
 async def _jump_when_quiet(engine: LocalEngine, clock: FakeClock) -> None:
     """Jump once the engine has been quiet for some rounds of the loop, again and again."""
-    rounds = 0
     while True:
+        await _until_quiet(engine)
+        if not clock.jump():
+            engine.program.moved.clear()
+            await engine.program.moved.wait()
+
+
+async def _until_quiet(engine: LocalEngine) -> None:
+    """Wait until the engine has been quiet for some rounds of the loop."""
+    rounds = 0
+    while rounds <= _QUIET_ROUNDS:
         await asyncio.sleep(0)
         rounds = rounds + 1 if engine.quiet else 0
-        if rounds > 3:
-            rounds = 0
-            if not clock.jump():
-                engine.program.moved.clear()
-                await engine.program.moved.wait()

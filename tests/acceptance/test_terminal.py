@@ -88,3 +88,25 @@ def test_an_error_on_a_terminal_has_the_same_three_lines(finished_shop: Project)
     code, written = on_a_terminal(finished_shop, "invoke", "Bot", "reqest", "7")
     assert code == 3
     assert re.search(r"error: .*\r?\n {2}.*\r?\n(?: {2}.*\r?\n)*hint: ", STYLE.sub("", written))
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_schedules_on_a_terminal_say_how_soon_they_are_due(shop: Project, columns: int) -> None:
+    words = ("set", "Bot", "request", "7", "--name")
+    cron = ("report", "--cron", "0 9 * * 1-5", "--tz", "America/Argentina/Buenos_Aires")
+    for timing in (("hourly", "--every", "1h", "--jitter", "1s"), cron):
+        shop.agentctl("schedule", *words, *timing).expect(0)
+    for look in (
+        ("schedule", "list"),
+        ("schedule", "show", "Bot", "report"),
+        ("inspect", "schedules"),
+        ("agent", "show", "Bot"),
+        ("schedule", "preview", "30 2 * * *", "--tz", "Europe/Berlin", "-n", "300"),
+    ):
+        code, written = on_a_terminal(shop, *look, columns=columns)
+        assert code == 0
+        shown = STYLE.sub("", written)
+        assert max(map(len, shown.splitlines())) <= columns, shown
+        assert re.search(r"\bin \d+[mhd]\b", shown), shown
+        assert not STAMP.search(shown), "times on a terminal are relative"
+        assert "\t" not in shown

@@ -23,6 +23,7 @@ from pathlib import Path
 import filelock  # loaded by the first lock; here, so that no forked program waits for it
 
 from agentctl import Agent, AgentSettings, Capability, bind, call_key, handler
+from agentctl.core.compaction import COMPACTS_AT
 from agentctl.engines.port import InvokeRequest
 from agentctl.hosting import Host
 from agentctl.storage.files.disk import SystemDisk
@@ -208,8 +209,17 @@ class Listener:
 class Program:
     """One life of it."""
 
-    def __init__(self, folder: Path, killer: Killer | None = None, pause_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        killer: Killer | None = None,
+        pause_s: float = 0.0,
+        *,
+        short: bool = False,
+    ) -> None:
         self.folder = folder
+        # Of a short journal little is kept, and it is written anew over and over.
+        self.keep, self.compacts_at = (4, 4096) if short else (100, COMPACTS_AT)
         self.places = map_places(folder)
         for name, _ in Places._fields_:
             setattr(self.places, name, 0)
@@ -223,12 +233,15 @@ class Program:
 
         self.places.recovering = 1
         ledger = Ledger(self.folder, self.places, self.killer, self.pause_s)
+        settings = AgentSettings(max_starts=max_starts, keep=self.keep)
         host = Host(
-            bind(Bot, settings=AgentSettings(max_starts=max_starts), world=ledger),
+            bind(Bot, settings=settings, world=ledger),
             root=self.folder,
             listener=Listener(self.places, self.told),
             options=lambda base: replace(
-                base, stores=lambda root, name: FilesStore(root, name, self.disk)
+                base,
+                stores=lambda root, name: FilesStore(root, name, self.disk),
+                compacts_at=self.compacts_at,
             ),
         )
         self.places.begun = 1
@@ -281,8 +294,8 @@ def fork_program(folder: Path, what: str, seed: int) -> int:
     try:
         os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
         random.seed(seed)
-        program = Program(folder, pause_s=0.004)
-        asyncio.run(program.busy() if what == "busy" else program.to_the_end())
+        program = Program(folder, pause_s=0.004, short=what == "short")
+        asyncio.run(program.to_the_end() if what == "rest" else program.busy())
         status = 0
     except BaseException:
         import traceback

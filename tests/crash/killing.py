@@ -42,12 +42,14 @@ class Rounds:
     """So many kills in one folder, then a last run to the end.
 
     Attributes:
+        act: `busy`, or `short`: the program also writes its journal anew, over and over.
         fell: how many kills found the program there; one kill finds it at several places.
         settled: at each kill, how long the ledger was and which calls had an outcome on record.
     """
 
     folder: Path
     seed: int
+    act: str = "busy"
     fell: Counter[str] = field(default_factory=Counter)
     settled: list[Settled] = field(default_factory=list)
     kills: int = 0
@@ -85,7 +87,7 @@ class Rounds:
 
     def kill_one(self) -> None:
         """Start a program and kill it at a random moment, of its start or of what follows."""
-        pid = self._ask("busy")
+        pid = self._ask(self.act)
         scarce = self.kills > 20 and self.fell["rewriting"] < 2
         in_start = scarce or self.chance.random() < 0.4
         begun_s = self._wait_for(lambda: self.places.begun)
@@ -96,6 +98,9 @@ class Rounds:
             ready_s = self._wait_for(lambda: not self.places.recovering)
             self.start_s = 0.7 * self.start_s + 0.3 * (ready_s - begun_s)
             delay_s = self.chance.uniform(0.0, LONGEST_S)
+            if self.act == "short":
+                self._wait_for(lambda: self.places.rewriting)
+                delay_s *= 0.1
         time.sleep(delay_s)
         os.kill(pid, signal.SIGKILL)
         ended = self._answer()
@@ -111,6 +116,7 @@ class Rounds:
 
     def _note(self, places: Places) -> None:
         self.fell.update(place for place in PLACES if getattr(places, place) > 0)
+        self.fell["compacting"] += places.rewriting > 0 and not places.recovering
         self.settled.append(settled_now(self.folder))
 
     def finish(self) -> None:

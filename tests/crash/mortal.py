@@ -21,6 +21,7 @@ from mortal_world import ROOT, World, read
 from reading_raw import Seen
 
 from agentctl import call_key, service_key
+from agentctl.core.compaction import COMPACTS_AT
 from agentctl.engines.local.desk import FilesDesk
 from agentctl.engines.port import Ended
 from agentctl.errors import DiskTrouble
@@ -43,11 +44,21 @@ class TickingClock(FakeClock):
 
 
 class MortalDisk(FaultyDisk):
-    """A disk whose death is the whole program's."""
+    """A disk whose death is the whole program's.
+
+    Attributes:
+        on_replace: hears what is about to take the place of what.
+    """
 
     def __init__(self, disk: MemoryDisk, fault: Fault | None, stop: Callable[[], None]) -> None:
         super().__init__(disk, fault)
         self._stop = stop
+        self.on_replace: Callable[[str, str], None] = lambda source, target: None
+
+    def replace(self, source: str, target: str) -> None:
+        if not self.dead:
+            self.on_replace(source, target)
+        super().replace(source, target)
 
     def _die(self) -> None:
         self.dead = True
@@ -80,6 +91,8 @@ class Life:
         self.world = copy.deepcopy(state.world)
         self.world.lives += 1
         self.disk = MortalDisk(state.disk.after_kill(), fault, self._stop)
+        self.disk.on_replace = self._replaced
+        self.compacts_at = COMPACTS_AT
         self.clock = TickingClock(self.world.wall_us)
         self.host: Host | None = None
         self.waiting: list[asyncio.Future[Any]] = []
@@ -98,6 +111,16 @@ class Life:
     def seen(self, agent: str) -> Seen:
         """What an agent's journal says right now."""
         return Seen(read(self.disk.disk, agent, "journal"))
+
+    def _replaced(self, source: str, target: str) -> None:
+        """A journal is exchanged: of the old one counts what the new one doesn't repeat."""
+        if target.endswith("/journal") and self.disk.kind(target) is not None:
+            header = Seen(self.disk.disk.read_file(source)).header
+            assert header is not None
+            if since := header.get("since"):
+                agent = target.split("/")[-2]
+                old = Seen(self.disk.disk.read_file(target)[:since])
+                self.world_of(agent).found(old)
 
     # -- living
 
@@ -178,6 +201,7 @@ class Life:
                 root=Path(ROOT),
                 clock=self.clock,
                 entropy=lambda: next(self._nonces),
+                compacts_at=self.compacts_at,
                 stores=lambda root, name: FilesStore(root, name, self.disk, clock=self.clock),
             )
 

@@ -100,6 +100,10 @@ class Bot(Agent):
         return [paid, told]
 
     @handler
+    async def nothing(self) -> list[str]:
+        return []
+
+    @handler
     async def branches(self) -> list[str]:
         heard: list[str] = []
 
@@ -200,6 +204,34 @@ def program(
             else:
                 for request in left:
                     await one(life, request)
+            await life.rest()
+            for future in life.waiting:
+                await future
+        except BaseException:
+            if not life.disk.dead:  # as `async with` would
+                await life.stop()
+            raise
+        await life.stop()
+
+    return step
+
+
+def in_turn(agent: type[Agent], *requests: tuple[Any, ...]) -> Any:
+    """A program that keeps nothing that is over, and writes its journal anew whenever it can."""
+
+    async def step(life: Life) -> None:
+        life.compacts_at = 1
+        settings = AgentSettings(keep=0)
+        await life.start(bind(agent, settings=settings, deeds=LivingDeeds(life)))
+        try:
+            for of, name, *args in requests[life.world.requests :]:
+                address = await life.host.submit(InvokeRequest(agent.__name__, of, name, args))
+                life.world.accepted(address.event)
+                life.world.requests += 1
+                life.waiting.append(asyncio.ensure_future(life.host.ended(address)))
+                await life.rest(until_s=0.0)
+                for _ in range(12):  # so many slices a compaction has here, and more
+                    await asyncio.sleep(0)
             await life.rest()
             for future in life.waiting:
                 await future
@@ -320,6 +352,21 @@ DROP = put_back(drop(1))
 AFTER_A_STOP = Scenario("Bot", (requeue(), program(Bot)), resting("Bot"))
 NOT_TRIED_AGAIN = Scenario("Bot", (only_once(requeue()), program(Bot)), resting("Bot", aside=None))
 NOT_DROPPED_AGAIN = Scenario("Bot", (only_once(drop(1)), program(Bot)), resting("Bot", aside=None))
+
+COMPACTS = Scenario(
+    "Bot",
+    (
+        in_turn(
+            Bot,
+            ((), "add", 3),
+            ((), "refund", 1),
+            ((), "later"),
+            *[((), "refund", 5), ((), "add", 4)] * 2,
+        ),
+    ),
+    resting("Bot"),
+)
+COMPACTS_ONCE = Scenario("Bot", (in_turn(Bot, *[((), "nothing")] * 3),), resting("Bot"))
 
 EVERYTHING = Scenario(
     "Bot",

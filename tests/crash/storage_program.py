@@ -70,14 +70,47 @@ def run(disk: FaultyDisk, promises: Promises, *, events: int = 10) -> None:
             kept = promises.journal.bodies[:1] + promises.journal.bodies[-3:]
             rewrite(store, promises, kept, promises.journal.bodies)
             set_aside(store, promises, b"")
+    write_anew(store, promises)
+    append(store, promises, [record(99)])
     append(store, promises, [b'{"stop":1}'])
     sync(store, promises)
     store.close()
 
 
 def append(store, promises, bodies):
-    promises.journal.bodies += bodies
+    for possible in promises.journals:
+        possible.bodies += bodies
     store.append(bodies)
+
+
+def write_anew(store, promises):
+    """Compact while appends go on: at every step something is appended."""
+    place = store.sync()
+    promises.journal.durable = covered = len(promises.journal.bodies)
+    anew = store.anew(place)
+    append(store, promises, [record(90)])
+    found = [line.body for line in anew.lines()]
+    assert found == promises.journal.bodies[:covered]
+    append(store, promises, [record(91), record(92)])
+    for body in (found[0], *found[-2:]):
+        anew.write([body])
+    append(store, promises, [record(93)])
+    anew.sync()
+    store.audit_sync()
+    promises.audit_durable = len(promises.audit)
+    while anew.copy():
+        pass
+    sync(store, promises)
+    append(store, promises, [record(94)])
+    anew.take_over()
+    append(store, promises, [record(95)])
+    old = promises.journal
+    new = [found[0], *found[-2:], *old.bodies[covered:]]
+    promises.journals = [Possible(new, len(new)), old]
+    append(store, promises, [])
+    store.sync()
+    promises.journals = promises.journals[:1]
+    assert [line.body for line in store.scan().lines] == new
 
 
 def sync(store, promises):

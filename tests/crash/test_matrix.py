@@ -13,6 +13,7 @@ import asyncio
 import copy
 import gc
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from mortal_agents import (
     AFTER_A_STOP,
     BRANCHES,
     CAREFUL,
+    COMPACTS,
+    COMPACTS_ONCE,
     DROP,
     EVERYTHING,
     NOT_DROPPED_AGAIN,
@@ -62,6 +65,10 @@ def begins():
 
 def kinds(tally: Tally) -> set[str]:
     return {entry.split(" /")[0] for entry in tally.log}
+
+
+def renames(log: Sequence[str]) -> int:
+    return sum(entry.startswith("rename /memory/agents/Bot/journal") for entry in log)
 
 
 def test_a_refund_survives_a_death_at_every_change(begins):
@@ -110,6 +117,17 @@ def test_the_rewrite_at_a_start_survives_a_death_at_every_change(begins):
     assert kept >= {"event", "aside", "state", "parked", "done"}, "the journal lacks a kind"
     tally = die_everywhere(REWRITE, begins[FULL], seeds=2)
     assert any(entry.startswith("rename") for entry in tally.log)
+
+
+def test_a_compaction_while_running_survives_a_death_at_every_change(begins):
+    tally = die_everywhere(COMPACTS, begins[FRESH])
+    assert renames(tally.log) > 3, "it hardly ever wrote its journal anew while it ran"
+
+
+def test_a_compaction_while_running_survives_two_deaths(begins):
+    undisturbed, _ = COMPACTS_ONCE.live(begins[FRESH])
+    assert renames(undisturbed.disk.log) == 2, "its start's, and one while it ran"
+    assert die_twice(COMPACTS_ONCE, begins[FRESH], lives=1).runs > 1000
 
 
 def test_a_refund_survives_two_deaths_at_every_two_changes(begins):

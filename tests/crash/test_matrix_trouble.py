@@ -19,6 +19,7 @@ from mortal_agents import (
     AFTER_A_STOP,
     BRANCHES,
     CAREFUL,
+    COMPACTS,
     DROP,
     REFUND,
     REQUEUE_FRESH,
@@ -41,6 +42,7 @@ SCENARIOS = {
     "state": STATE,
     "careful": CAREFUL,
     "set-aside": SET_ASIDE,
+    "compacts": COMPACTS,
 }
 PUT_BACK = {"requeue": AFTER_A_STOP, "requeue fresh": REQUEUE_FRESH, "drop": DROP}
 

@@ -9,7 +9,7 @@ from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_rows
-from agentctl.cli.schedules_text import TITLES, rows_of
+from agentctl.cli.schedules_text import TITLES, rows_of, screen_rows
 from agentctl.ops import documents, places
 from agentctl.ops.schedules import list_schedules
 from agentctl.times import SystemClock
@@ -44,7 +44,8 @@ def execute(request: Request, output: Output) -> int:
         output.document(documents.encode(document))
         return 0
     moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
-    write_rows(TITLES, rows_of(document.schedules, moments), output)
+    rows = screen_rows if output.is_terminal else rows_of
+    write_rows(TITLES, rows(document.schedules, moments), output)
     if not document.schedules:
         output.note("nothing is scheduled")
     return 0

@@ -50,7 +50,7 @@ def execute(request: Request, output: Output) -> int:
     desk = places.open_desk(place)
     places.check_known(place, desk, request.instance.agent)
     now_us = SystemClock().now_us()
-    document = show_schedule(
+    document, why = show_schedule(
         desk, request.instance, request.name, now_us=now_us, show_secrets=request.show_secrets
     )
     if output.options.json:
@@ -65,6 +65,8 @@ def execute(request: Request, output: Output) -> int:
     else:
         for row in rows:
             output.line(columns(("next", *row)))
+    if why is not None:
+        output.note(f"when it is due after that can't be told here: {why}")
     return 0
 
 

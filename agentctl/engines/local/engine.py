@@ -54,6 +54,7 @@ class LocalEngine:
         listener = Remembering(self._heard, self._clock)
         self._warnings = listener.warnings
         self.program = ProgramCore(self._clock, listener, options.entropy)
+        self.program.compacts_at = options.compacts_at
         self.program.begin_event = self._begin_event
         self.program.pump_all = self._pump_all
         self.program.at_work = self._at_work

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from agentctl.core.compaction import COMPACTS_AT
 from agentctl.engines.port import Listener
 from agentctl.engines.schedules import SetRequest
 from agentctl.storage.port import Store
@@ -31,6 +32,8 @@ class EngineOptions:
         schedules: they are attended to; else they only lie on record.
         filed: what `kavach.toml` says of schedules, which is brought about; None: it isn't asked.
         watches: a handler that doesn't let go is told of while it blocks; takes a thread.
+        compacts_at: so many bytes long a journal may grow before it is written anew, if most of
+            it is of no more use.
         counts: what a crash or a bug stopped is counted when it starts again (R10).
     """
 
@@ -44,4 +47,5 @@ class EngineOptions:
     counts: bool = True
     schedules: bool = True
     filed: Sequence[SetRequest] | None = None
+    compacts_at: int = COMPACTS_AT
     watches: bool = False

@@ -147,11 +147,12 @@ class AuditLog:
         self._fuse.check()
         if self._synced:
             return
+        # Before, not after: where a thread syncs, lines written meanwhile need another sync.
+        self._synced = True
         try:
             self._disk.sync(self._open())
         except OSError as error:
             raise self._fuse.blow("can't be synced", self._path, error) from error
-        self._synced = True
 
     def _open(self) -> int:
         if self._fd < 0:

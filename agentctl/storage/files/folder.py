@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from agentctl.errors import UsageError
+from agentctl.storage.files.anew import JournalAnew
 from agentctl.storage.files.beside import AuditLog, SetAsideFile
 from agentctl.storage.files.disk import Disk, Fuse, SystemDisk, disk_trouble
 from agentctl.storage.files.journal import NAME as JOURNAL
@@ -154,12 +155,22 @@ class FilesStore:
         self._need_lock()
         self._journal.rewrite(bodies, marked=marked)
 
+    @property
+    def size(self) -> int:
+        """How long the journal is, in bytes."""
+        return self._journal.size
+
+    def anew(self, place: int) -> JournalAnew:
+        """Begin to write the journal anew while it goes on (R23)."""
+        self._need_lock()
+        return self._journal.anew(place)
+
     def append(self, bodies: Sequence[bytes]) -> int:
-        """Hand records to the operating system; return the journal's size in bytes."""
+        """Hand records to the operating system; return the journal's place."""
         return self._journal.append(bodies)
 
     def sync(self) -> int:
-        """Make everything appended so far durable; return how many bytes that is."""
+        """Make everything appended so far durable; return up to which place that is."""
         return self._journal.sync()
 
     def check(self) -> None:

@@ -1,7 +1,8 @@
 """Reading on in a journal as it grows, also over its replacement by a new one.
 
 Invariant: each record is given once. An unfinished last line waits for its end; what a new journal
-carried over from the old one isn't given again. Changes nothing, and needs no lock.
+carried over from the old one, or has of it word for word, isn't given again. Changes nothing, and
+needs no lock.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from agentctl.storage.files.disk import Disk, disk_trouble
 from agentctl.storage.files.reading import CHUNK
 from agentctl.storage.port import Line
 
+_SINCE: Final = re.compile(rb'\{"journal":[^{]*?,"since":([0-9]{1,18}),"since_crc":"([0-9a-f]{8})"')
 _KEPT: Final = re.compile(rb'\{"journal":[^{]*?,"kept":([0-9]{1,18})[,}]')
 
 
@@ -24,11 +26,11 @@ class Follower:
     def __init__(self, path: str, disk: Disk) -> None:
         self._path = path
         self._disk = disk
-        self._fd = -1
-        self._offset = 0
+        self._fd = self._old_fd = -1
+        self._offset = self._end = 0
         self._number = 0
         self._rest = b""
-        self._carried_over = 0
+        self._given = 0
         self._replaced = False
 
     def read(self) -> Sequence[Line]:
@@ -49,7 +51,9 @@ class Follower:
                 return
             # It was replaced, so nothing more comes; what came since is read to its end.
             yield from self._grown()
-            self.close()
+            self._close_old()
+            self._old_fd, self._fd = self._fd, -1
+            self._end = self._offset - len(self._rest)
             self._replaced = True
 
     def _open(self) -> bool:
@@ -57,7 +61,7 @@ class Follower:
             self._fd = self._disk.open(self._path, "read")
         except FileNotFoundError:
             return False
-        self._offset = self._number = self._carried_over = 0
+        self._offset = self._number = self._given = 0
         self._rest = b""
         return True
 
@@ -79,15 +83,40 @@ class Follower:
         body = frame.unseal(text)
         if body is None:
             return Line(self._number, 0, text[: -frame.SUFFIX_SIZE] + b"}")
-        if self._number == 1 and self._replaced and (kept := _KEPT.match(body)):
-            self._carried_over = int(kept[1])
-        elif self._carried_over:
-            self._carried_over -= 1
+        if self._number == 1 and self._replaced:
+            kept = _KEPT.match(body)
+            self._given = (int(kept[1]) if kept else 0) + self._given_since(body)
+            self._close_old()
+        elif self._given:
+            self._given -= 1
             return None
         return Line(self._number, 0, body)
+
+    def _given_since(self, header: bytes) -> int:
+        """How many records of the old journal stand behind those that were carried over."""
+        since = _SINCE.match(header)
+        if since is None:
+            return 0
+        offset, before = int(since[1]), frame.SUFFIX % int(since[2], 16) + b"\n"
+        start = offset - len(before)
+        if start < 0 or self._disk.read_at(self._old_fd, len(before), start) != before:
+            return 0  # it follows another one, which came and went unseen
+        number, rest = 0, b""
+        while offset < self._end and (data := self._disk.read_at(self._old_fd, CHUNK, offset)):
+            data = data[: self._end - offset]
+            offset += len(data)
+            *texts, rest = (rest + data).split(b"\n")
+            number += sum(1 for text in texts if frame.is_framed(text) and frame.unseal(text))
+        return number
 
     def close(self) -> None:
         """Close the file; a second time does nothing."""
         if self._fd >= 0:
             self._disk.close(self._fd)
             self._fd = -1
+        self._close_old()
+
+    def _close_old(self) -> None:
+        if self._old_fd >= 0:
+            self._disk.close(self._old_fd)
+            self._old_fd = -1

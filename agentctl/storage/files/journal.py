@@ -1,8 +1,12 @@
-"""The journal's writer: replace as a whole, append, sync.
+"""The journal's writer: replace as a whole, append, sync; exchange the file while that goes on.
 
 The invariant: what `sync` has reported durable is read back after any crash, and each line's mark
 tells the truth about what was durable when it was written. It never retries a failed write or
 sync, and doesn't know what a record means.
+
+While the file is exchanged (R23), every record goes to the old one and to the new one, so that a
+kill loses nothing, whichever has the name; a sync makes the new one durable and gives it the
+name, durably, before it reports anything.
 """
 
 from __future__ import annotations
@@ -11,8 +15,9 @@ import errno
 import threading
 from typing import TYPE_CHECKING, Final
 
-from agentctl.storage.files import frame
-from agentctl.storage.files.disk import Disk, Fuse, write_all
+from agentctl.storage.files.anew import JournalAnew
+from agentctl.storage.files.appending import Appending
+from agentctl.storage.files.disk import Disk, Fuse
 from agentctl.storage.files.reading import Lines, damaged_error, judge
 from agentctl.storage.port import Scan
 
@@ -40,15 +45,19 @@ class Journal:
         self._path = f"{folder}/{NAME}"
         self._agent = agent
         self._fuse = fuse
-        self._fd = -1
-        self._size = 0
-        self._durable = 0
-        self._marked = 0
-        self._crc = 0
+        self._file = Appending(disk, -1)
+        self._next: Appending | None = None
         self._scanned: Lines | None = None
         # Held while the file is synced or exchanged, so that neither meets a closed descriptor.
         self._exchange = threading.Lock()
+        # Held while records go to two files, and while one takes the other's place; never longer.
+        self._both = threading.Lock()
         self.syncs = 0
+
+    @property
+    def size(self) -> int:
+        """How long the file is, in bytes."""
+        return self._file.size
 
     def scan(self) -> Scan:
         """Read and check the journal; changes nothing.
@@ -95,79 +104,101 @@ class Journal:
     def _rewrite(self, bodies: Iterable[bytes], *, marked: bool) -> None:
         disk = self._disk
         aside = f"{self._path}.new"
-        fd = disk.open(aside, "new")
+        new = Appending(disk, disk.open(aside, "new"))
         try:
-            size, crc = self._write_new(fd, bodies, marked=marked)
-            disk.sync(fd)
+            _write_new(new, bodies, marked=marked)
+            disk.sync(new.fd)
             # Crash here: the old journal stands, whole; the new one is overwritten next time.
             disk.replace(aside, self._path)
             # Crash here: after a power cut either may stand. Both hold all that was acknowledged,
             # since nothing is appended to the new one before its name is durable.
             disk.sync_folder(self._folder)
         except BaseException:
-            disk.close(fd)
+            new.close()
             raise
-        self._close_file()
-        self._fd = fd
-        self._size = self._durable = size
-        self._marked = size if marked else 0
-        self._crc = crc
-
-    def _write_new(self, fd: int, bodies: Iterable[bytes], *, marked: bool) -> tuple[int, int]:
-        size = crc = held = 0
-        batch: list[bytes] = []
-        for body in bodies:
-            batch.append(body)
-            held += len(body)
-            if held >= _BATCH:
-                data, crc = frame.seal(batch, crc, None)
-                write_all(self._disk, fd, data)
-                size += len(data)
-                batch, held = [], 0
-        data, crc = frame.seal(batch, crc, None)
-        mark = b""
-        if marked:
-            mark, crc = frame.seal_mark(size + len(data), crc)
-        write_all(self._disk, fd, data + mark)
-        return size + len(data) + len(mark), crc
+        self._close_files()
+        new.durable = new.size
+        self._file = new
 
     def append(self, bodies: Sequence[bytes]) -> int:
-        """Hand records to the operating system in one write; return the journal's size."""
-        if self._fd < 0:
+        """Hand records to the operating system in one write; return the journal's place."""
+        if self._file.fd < 0:
             raise AssertionError("append before rewrite, or after close")
         self._fuse.check()
-        mark = None
-        if bodies and self._durable > self._marked:
-            mark = self._marked = self._durable
-        data, self._crc = frame.seal(bodies, self._crc, mark)
         try:
-            # Crash here: any first part of these lines is on record; none is acknowledged.
-            written = self._disk.write(self._fd, data)
-            if written < len(data):
-                write_all(self._disk, self._fd, data[written:])
+            if self._next is None:
+                return self._file.append(bodies)
+            return self._append_to_both(bodies)
         except OSError as error:
             raise self._fuse.blow("can't be written", self._path, error) from error
-        self._size += len(data)
-        return self._size
+
+    def _append_to_both(self, bodies: Sequence[bytes]) -> int:
+        with self._both:
+            if self._next is None:  # a thread has exchanged them meanwhile
+                return self._file.append(bodies)
+            place = self._next.append(bodies)
+            # Crash here: on record in the file that has the name, or in the other; nobody has
+            # been told, and nothing went on from it.
+            self._file.append(bodies)
+            return place
+
+    def anew(self, place: int) -> JournalAnew:
+        """Begin to write the journal anew; what stands before `place` may be left out."""
+        self._fuse.check()
+        assert self._next is None, "one journal takes over at a time"
+        old = self._file
+        end = place - old.gone
+        assert 0 < end <= old.size, "only what is there can be written anew"
+        made = JournalAnew(self._disk, self._path, self._agent, self._fuse, old=old, end=end)
+        made.exchange = self._take_over
+        return made
+
+    def _take_over(self, anew: JournalAnew) -> None:
+        with self._exchange:
+            self._next = anew.finish()
 
     def sync(self) -> int:
-        """Make everything appended so far durable; return how many bytes that is."""
+        """Make everything appended so far durable; return up to which place that is."""
         with self._exchange:
             self._fuse.check()
-            size = self._size
-            if size != self._durable:
-                if self._fd < 0:
+            if self._next is not None:
+                return self._give_name(self._next)
+            file = self._file
+            size = file.size
+            if size != file.durable:
+                if file.fd < 0:
                     raise AssertionError("sync before rewrite, or after close")
                 self.syncs += 1
                 try:
                     # Crash here: what was appended since the last sync may be lost, torn or out
                     # of order. Nobody has been told of it.
-                    self._disk.sync(self._fd)
+                    self._disk.sync(file.fd)
                 except OSError as error:
                     raise self._fuse.blow("can't be synced", self._path, error) from error
             self._check_place()
-            self._durable = size
-            return size
+            file.durable = size
+            return size + file.gone
+
+    def _give_name(self, new: Appending) -> int:
+        """Make the new file durable, and give it the name; what is appended goes to both."""
+        self._check_place()
+        disk, size = self._disk, new.size
+        self.syncs += 1
+        try:
+            disk.sync(new.fd)
+            # Crash here: the old journal stands, and has every record, too; of those behind its
+            # last sync nobody has been told.
+            disk.replace(f"{self._path}.new", self._path)
+            # Crash here: after a kill the new one stands, after a power cut either. Both hold all
+            # that was acknowledged.
+            disk.sync_folder(self._folder)
+        except OSError as error:
+            raise self._fuse.blow("can't be rewritten", self._path, error) from error
+        new.durable = size
+        with self._both:
+            old, self._file, self._next = self._file, new, None
+            old.close()
+        return size + new.gone
 
     def check(self) -> None:
         """Make sure that the file is in its place, as long as what was written."""
@@ -180,12 +211,13 @@ class Journal:
 
     def _check_place(self) -> None:
         """Refuse a file that takes records which no start reads, or takes them for damage."""
-        if self._fd < 0:
+        file = self._file
+        if file.fd < 0:
             return
-        written = self._size  # before the file's own: it only grows
+        written = file.size  # before the file's own: it only grows
         try:
-            there = self._disk.is_at(self._fd, self._path)
-            size = self._disk.size(self._fd)
+            there = self._disk.is_at(file.fd, self._path)
+            size = self._disk.size(file.fd)
         except OSError as error:
             raise self._fuse.blow("can't be looked at", self._path, error) from error
         if not there:
@@ -198,11 +230,24 @@ class Journal:
     def close(self) -> None:
         """Close every file; syncs nothing."""
         with self._exchange:
-            self._close_file()
+            self._close_files()
         if self._scanned is not None:
             self._scanned.close()
 
-    def _close_file(self) -> None:
-        if self._fd >= 0:
-            self._disk.close(self._fd)
-            self._fd = -1
+    def _close_files(self) -> None:
+        self._file.close()
+        if self._next is not None:
+            self._next.close()
+            self._next = None
+
+
+def _write_new(new: Appending, bodies: Iterable[bytes], *, marked: bool) -> None:
+    held = 0
+    batch: list[bytes] = []
+    for body in bodies:
+        batch.append(body)
+        held += len(body)
+        if held >= _BATCH:
+            new.append(batch)
+            batch, held = [], 0
+    new.append(batch, ending=marked)

@@ -11,7 +11,6 @@ from agentctl.cli.records_text import _WHAT, what
 from agentctl.ops.journal_documents import SeenRecord
 from agentctl.records import KINDS
 
-
 FIRST = "1970-01-01T00:00:01.000000Z"
 
 
@@ -87,8 +86,8 @@ def told(line: str) -> str:
             f"a/tick: h [7], due {FIRST}, every 1.5s",
         ),
         (
-            '{"schedule":"tick","handler":"h","due":1000000,"cron":"0 9 * * *","args":[]}',
-            f"tick: h [], due {FIRST}, cron 0 9 * * *",
+            '{"schedule":"t","handler":"h","due":1000000,"cron":"0 9 * * *","tz":"UTC","args":[]}',
+            f"t: h [], due {FIRST}, cron 0 9 * * * UTC",
         ),
         (
             '{"skipped":"tick","due":1000000,"count":3,"why":"overlap"}',

@@ -128,7 +128,7 @@ def test_a_terminal_of_any_width_shows_when_it_is_due(
     assert command("inspect", "schedules", "--color", "never").code == 0
     shown = stream.getvalue()
     assert max(map(len, shown.splitlines())) <= width
-    assert "every 1h" in shown
+    assert "every 1h, shell" in shown
     assert FAR_STAMP not in shown, "times are relative there"
 
 
@@ -157,6 +157,15 @@ def test_one_schedule_shows_its_next_five_due_times(command: Any, some: Any) -> 
     due = [row[1:] for row in rows if row[0] == "next"]
     assert len(due) == 5
     assert all(row[1][11:19] == "09:00:00" for row in due[1:])
+
+
+def test_a_zone_that_this_machine_does_not_know_hides_nothing_else(command: Any, some: Any) -> None:
+    some.scheduled = [view(cron="0 9 * * *", tz="Mars/Base", period_us=None)]
+    ran = command("schedule", "show", "Bot", "report")
+    assert ran.code == 0
+    assert "how\tcron 0 9 * * * Mars/Base\n" in ran.out
+    assert "can't be told here: there is no time zone 'Mars/Base'" in ran.err
+    assert command("schedule", "list").code == 0
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,26 @@ def test_agents_of_one_template_do_not_collide(made: Path, fresh_imports: None) 
     assert worlds == {"shop.world", "shop.clerk_world", "shop.order_refunder_world"}
 
 
+def test_a_schedule_of_the_template_comes_with_its_agent(made: Path, fresh_imports: None) -> None:
+    for agent in ("Ping", "Pong"):
+        write_addition(plan_addition(load_project(made), agent, "heartbeat"))
+    project = load_project(made)
+    assert [(one.agent, one.timing.name) for one in project.schedules()] == [
+        ("Ping", "ping"),
+        ("Pong", "pong"),
+    ]
+    assert load_agent(project, "Pong").cls.__module__ == "shop.pong"
+
+
+def test_a_schedule_of_that_name_is_not_replaced(made: Path) -> None:
+    with (made / "kavach.toml").open("a") as stream:
+        stream.write('\n[schedules.ping]\nagent = "Bot"\nhandler = "request"\nevery = "1h"\n')
+    before = tree(made)
+    with pytest.raises(Conflict, match=r"a schedule ping already: kavach\.toml:11"):
+        plan_addition(load_project(made), "Ping", "heartbeat")
+    assert tree(made) == before
+
+
 @pytest.mark.parametrize(
     "toml",
     [

@@ -97,7 +97,6 @@ def test_a_mistake_names_file_line_key_and_what_was_expected(
 @pytest.mark.parametrize(
     ("toml", "line"),
     [
-        ('[schedules.report]\nagent = "Bot"\n', 1),
         ('[engine]\nkind = "sqlite"\n', 2),
         ('[engine]\nkind = "restate"\n', 2),
         (BOT + '[agents.Bot.capabilities.pay]\nuse = "a:B"\n\nretry.max_attempts = 4\n', 6),
@@ -220,7 +219,9 @@ KEYS = st.sampled_from(
      "agents.Bot.class", "agents.Bot.capabilities", "agents.Bot.capabilities.pay",
      "agents.Bot.capabilities.pay.use", "agents.Bot.settings", "agents.Bot.settings.grace",
      "agents.Bot.settings.max_starts", "agents.Bot.settings.audit", "agents.Bot.deny",
-     "agents.Bot.deny.a", 'agents.Bot.deny."a.b"', "engine", "engine.kind", "schedules"]
+     "agents.Bot.deny.a", 'agents.Bot.deny."a.b"', "engine", "engine.kind",
+     "schedules", "schedules.s", "schedules.s.agent", "schedules.s.handler", "schedules.s.args",
+     "schedules.s.instances", "schedules.s.every", "schedules.s.cron", "schedules.s.at"]
 )  # fmt: skip
 
 

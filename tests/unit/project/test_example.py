@@ -6,10 +6,13 @@ import re
 import tomllib
 from pathlib import Path
 
+from agentctl.core.timing import Timing
 from agentctl.project import reading
 from agentctl.project.capability_tables import CAPABILITY_KEYS
 from agentctl.project.explain import plain_setting
+from agentctl.project.model import ScheduleConfig
 from agentctl.project.reading import default_settings
+from agentctl.project.schedule_tables import SCHEDULE_KEYS
 
 from .conftest import Folder
 
@@ -51,12 +54,24 @@ def test_every_key_that_the_code_knows_is_shown_and_no_other() -> None:
     assert list(bot["settings"]) == list(default_settings())
     assert list(bot["capabilities"]["email"]) == list(CAPABILITY_KEYS)
     assert list(shown["engine"]) == list(reading.ENGINE_KEYS)
+    schedules = shown["schedules"].values()
+    assert {key for one in schedules for key in one} == set(SCHEDULE_KEYS)
+
+
+def test_the_schedules_shown_have_the_defaults(folder: Folder) -> None:
+    report, heartbeat, opening = folder.load(COMPLETE).schedule_tables.values()
+    at = Timing(name="opening", due_us=4_077_253_800_000_000, anchored=True)
+    assert opening == ScheduleConfig("opening", "Bot", "request", at)
+    assert (report.instances, report.enabled) == ((("eu",), ("us",)), True)
+    assert report.timing == Timing(name="report", cron="0 9 * * 1-5", tz="Europe/Berlin")
+    assert heartbeat.timing.period_us == 300_000_000
+    assert folder.load(EXAMPLE).schedules() == []
 
 
 def test_every_key_has_a_line_that_explains_it() -> None:
     lines = EXAMPLE.splitlines()
     keys = [n for n, line in enumerate(lines) if re.match(r"#?[\w.\"]+ = |#?\[", line)]
-    assert len(keys) == 26  # 20 keys with values, 6 tables
+    assert len(keys) == 48  # 39 keys with values, 9 tables
     for number in keys:
         assert re.match(r"# .+", lines[number - 1]) or lines[number].lstrip("#").startswith("["), (
             lines[number]

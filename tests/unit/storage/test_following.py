@@ -77,6 +77,59 @@ def test_a_replacement_gives_only_what_is_new(store, follower) -> None:
     assert read(follower) == []
 
 
+def begin_anew(store: FilesStore, place: int, carried_over: bytes):
+    """Write the journal anew as a running program does, up to the exchange."""
+    anew = store.anew(place)
+    assert list(anew.lines())
+    more = b',"kept":1,"since":%d,"since_crc":"%s"}' % (anew.end, anew.crc.encode())
+    anew.write([HEADER[:-1] + more, carried_over])
+    return anew
+
+
+def records(follower: Follower) -> list[bytes]:
+    """What is read, without headers and lines of a mark alone."""
+    return [body for body in read(follower) if body.startswith(b'{"state"')]
+
+
+@pytest.mark.parametrize("reads", ["always", "before", "behind", "only then"])
+def test_an_exchange_while_the_program_runs_gives_each_record_once(store, follower, reads) -> None:
+    store.rewrite([HEADER], marked=False)
+    given: list[bytes] = []
+    for turn in range(4):
+        first = turn * 6
+        store.append([state(first), state(first + 1)])
+        anew = begin_anew(store, store.sync(), state(first + 1))
+        given += records(follower) if reads in ("always", "before") else []
+        store.append([state(first + 2)])
+        given += records(follower) if reads == "always" else []
+        anew.copy()
+        store.append([state(first + 3)])
+        anew.take_over()
+        given += records(follower) if reads in ("always", "behind") else []
+        store.append([state(first + 4)])
+        given += records(follower) if reads == "always" else []
+        store.sync()
+        store.append([state(first + 5)])
+        given += records(follower)
+    first = 1 if reads == "only then" else 0  # it was gone before anybody looked
+    assert given == [state(number) for number in range(first, 24)]
+
+
+def test_after_an_exchange_that_came_and_went_unseen_what_is_new_is_given(store, follower) -> None:
+    store.rewrite([HEADER], marked=False)
+    store.append([state(1)])
+    assert records(follower) == [state(1)]
+    for number in (2, 12):
+        store.append([state(number)])
+        anew = begin_anew(store, store.sync(), state(number))
+        store.append([state(number + 1)])
+        anew.take_over()
+        store.append([state(number + 2)])
+        store.sync()
+    # 2 and 12 were carried over: what was known, not what happened.
+    assert records(follower) == [state(number) for number in (2, 3, 4, 13, 14)]
+
+
 def test_a_journal_that_goes_away_and_comes_back_is_followed(store, follower) -> None:
     store.rewrite([HEADER], marked=False)
     assert read(follower) == [HEADER]

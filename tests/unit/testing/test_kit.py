@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agentctl import Agent, AgentError, Capability, Stuck, bind, handler, sleep
+from agentctl import Agent, AgentError, Capability, Stuck, bind, handler, query, sleep
 from agentctl.errors import Locked, NotFound, UsageError
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import Durable, FakeClock
@@ -41,6 +41,12 @@ class Bot(Agent):
         return await self.shop.pay(amount)
 
     @handler
+    async def hourly(self) -> None:
+        while True:
+            await sleep(timedelta(hours=1))
+            await self.shop.pay(1)
+
+    @handler
     async def broken(self) -> None:
         raise KeyError("bug")
 
@@ -52,6 +58,10 @@ class Poller(Agent):
     @handler
     async def poll(self) -> int:
         self.count += 1
+        return self.count
+
+    @query
+    async def total(self) -> int:
         return self.count
 
 
@@ -78,6 +88,43 @@ def test_state_and_numbers_go_on_from_run_to_run(durable):
     assert [durable.run(Poller, "poll", identity=("a",)) for _ in range(3)] == [1, 2, 3]
     assert durable.run(Poller, "poll", identity=("b",)) == 1
     assert list(durable.journals) == ["Poller"]
+
+
+def test_a_query_is_read_and_is_no_event(durable):
+    durable.run(Poller, "poll", identity=("a",))
+    before = durable.journals["Poller"].count(b'"event":')
+    assert durable.run(Poller, "total", identity=("a",)) == 1
+    assert durable.journals["Poller"].count(b'"event":') == before
+
+
+def begin_hourly(durable, shop):
+    async def program():
+        async with durable.host(bind(Bot, shop=shop), jumps=False):
+            task = asyncio.create_task(Bot.ref().hourly())
+            while b'"timer"' not in durable.journals["Bot"]:
+                await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+
+    asyncio.run(program())
+
+
+def test_time_passes_as_far_as_it_is_told_and_what_is_due_runs_at_its_moment(durable, fake_clock):
+    shop, begun = Real(), fake_clock.now
+    begin_hourly(durable, shop)
+    durable.pass_time(Bot, timedelta(minutes=59), shop=shop)
+    assert shop.paid == []
+    durable.pass_time(Bot, timedelta(minutes=1), shop=shop)
+    assert shop.paid == [1]
+    durable.pass_time(Bot, timedelta(hours=2, minutes=30), shop=shop)
+    assert shop.paid == [1, 1, 1]
+    assert fake_clock.now - begun == timedelta(hours=3, minutes=30)
+
+
+def test_time_passes_also_where_nothing_is_due(durable, fake_clock):
+    begun = fake_clock.now
+    durable.pass_time(Bot, timedelta(days=1), shop=Real())
+    assert fake_clock.now - begun == timedelta(days=1)
 
 
 def test_a_stuck_event_runs_on_with_a_mended_program(durable):

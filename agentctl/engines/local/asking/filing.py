@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agentctl.core.setting import Wish, decide
+from agentctl.core.setting import Wish, decide, taken
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.options import random_part
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.record_schedules import ScheduleRecord, UnscheduleRecord
+from agentctl.times import to_rfc3339
 
 FILE = "kavach.toml"
 
@@ -46,10 +47,30 @@ def _changes(
         if known.source == "file" and at not in wanted
     ]
     for wish in wishes:
+        if _has_passed(ground, wish, now_us):
+            continue
         record = wish.record(random_part(), now_us)
         known = live.get((record.of, record.schedule))
+        if known is not None and known.source == "shell":
+            # A person's own doing, perhaps by force: it stands until a person takes it away.
+            ground.warn(f"{taken(ground.agent, known, 'file').message}; that one goes on")
+            continue
         anchored = wish.timing.anchored
         decided = decide(ground.agent, known, record, anchored=anchored, force=False)
         if decided is not None:
             changes.append(decided)
     return changes
+
+
+def _has_passed(ground: LiveGround, wish: Wish, now_us: int) -> bool:
+    """Whether a single run's time was over before it was set; or after, and it ran then."""
+    timing = wish.timing
+    if timing.recurs or timing.due_us is None or timing.due_us > now_us:
+        return False
+    if (wish.identity, timing.name) in ground.history.schedules.live:
+        return False
+    ground.warn(
+        f"schedules.{timing.name}: its time, {to_rfc3339(timing.due_us)}, is over; it isn't set: "
+        "take it out of kavach.toml"
+    )
+    return True

@@ -116,6 +116,10 @@ class LiveGround:
             self.history.reopen(event)
             runtime.queue(event)
 
+    def warn(self, text: str) -> None:
+        """Tell people of something."""
+        self._runtime.program.listener.warned(text)
+
     def take(self, record: Record) -> None:
         """A schedule is as this record says."""
         self._runtime.calendar.take(record)

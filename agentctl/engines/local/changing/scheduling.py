@@ -33,6 +33,7 @@ from agentctl.record_schedules import (
     PausedRecord,
     ResumedRecord,
     ScheduleRecord,
+    SkippedRecord,
     UnscheduleRecord,
 )
 from agentctl.records import Record
@@ -116,8 +117,9 @@ def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
             return Cancellation.RUNNING
         cancelled = status_of(event.end) == Cancellation.CANCELLED
         return Cancellation.ALREADY_CANCELLED if cancelled else Cancellation.FINISHED
-    if at in schedules.gone:
-        return Cancellation.ALREADY_CANCELLED
+    if (gone := schedules.gone.get(at)) is not None:
+        missed = isinstance(gone, SkippedRecord)
+        return Cancellation.FINISHED if missed else Cancellation.ALREADY_CANCELLED
     if request.due_us is not None and request.due_us > ground.now_us():
         return Cancellation.ALREADY_CANCELLED  # another took its place before it was due
     return Cancellation.UNKNOWN

@@ -25,6 +25,7 @@ from agentctl.engines.local.running.accepting import Wanted
 from agentctl.engines.local.running.binding import Binding
 from agentctl.engines.local.running.calendar import Agenda, Calendar
 from agentctl.engines.local.running.committer import Committer
+from agentctl.engines.local.running.compacting import Compacting
 from agentctl.engines.local.running.ends import Ends
 from agentctl.engines.local.running.fitting import why_unable
 from agentctl.engines.local.running.holders import Holders
@@ -76,11 +77,9 @@ class AgentRuntime:
         self.calendar = Calendar(agenda)
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
-            store,
-            program.guard,
-            alone=lambda: program.at_work() <= 1,
-            audit=self.settings.audit,
+            store, program.guard, alone=lambda: program.at_work() <= 1, audit=self.settings.audit
         )
+        self._committer.keep_short(Compacting(self.name, store, program, self.settings))
         self.settle = self._committer.settle
 
     # -- names

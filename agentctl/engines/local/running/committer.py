@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeAlias
 
+from agentctl.engines.local.running.compacting import Compacting
 from agentctl.storage.port import Store
 
 Callback: TypeAlias = Callable[[], None]
@@ -43,6 +44,13 @@ class Committer:
         self._scheduled: asyncio.Handle | None = None
         self._soon: asyncio.TimerHandle | None = None
         self._thread: ThreadPoolExecutor | None = None
+        self._compacting: Compacting | None = None
+        self._exchange: Callback | None = None
+
+    def keep_short(self, compacting: Compacting) -> None:
+        """Let the journal be written anew while it grows (R23)."""
+        self._compacting = compacting
+        compacting.exchange = self.exchange
 
     def append(self, bodies: Sequence[bytes], audit: Sequence[str] = ()) -> None:
         """Put records on record; their audit lines follow once they are durable (R15)."""
@@ -55,6 +63,10 @@ class Committer:
             self._writing = False
         if audit and self._audits:
             self._audit.append((self._written, audit))
+        if self._interjected is not None:
+            self._append_interjected()
+
+    def _append_interjected(self) -> None:
         if (body := self._interjected) is not None:
             self._interjected = None
             self.append([body])
@@ -83,6 +95,27 @@ class Committer:
         else:
             self._scheduled = self._loop.call_soon(self._guard, self._sync)
 
+    def exchange(self, exchange: Callback) -> None:
+        """Let the journal's file be exchanged between two syncs, and sync then."""
+        self._exchange = exchange
+        if not self._syncing:
+            self._carry_out()
+
+    def _carry_out(self) -> None:
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
+            return
+        self._writing = True
+        try:
+            exchange()
+        finally:
+            self._writing = False
+        self._append_interjected()
+        if self._store.threaded_sync:
+            self._sync_in_thread()  # also with one event at work: the name is synced, too
+        else:
+            self._synced(self._store.sync())
+
     def soon(self) -> None:
         """See to it that what was appended is durable within 10 ms."""
         if self._scheduled is None and self._soon is None and not self._syncing:
@@ -93,7 +126,7 @@ class Committer:
 
         Whoever waits for it is told in its own turn.
         """
-        self.abandon()  # what a thread is syncing comes first
+        self._join()  # what a thread is syncing comes first
         self._durable = max(self._durable, self._store.sync())
 
     def _sync(self, *, alone: bool = False) -> None:
@@ -129,6 +162,8 @@ class Committer:
         # Crash here: durable, and nobody was told yet; the next start finds it all.
         self._durable = max(self._durable, durable)
         self._write_audit()
+        if self._compacting is not None:
+            self._compacting.look(self._durable)
         waiting = self._waiting
         while waiting and waiting[0][0] <= self._durable:
             waiting.popleft()[1]()
@@ -136,6 +171,8 @@ class Committer:
             self._scheduled = self._loop.call_soon(self._guard, self._sync)
         elif self._durable < self._written:
             self.soon()  # what came while a thread was syncing
+        if not self._syncing:
+            self._carry_out()
 
     def _write_audit(self) -> None:
         lines: list[str] = []
@@ -149,13 +186,21 @@ class Committer:
         for handle in (self._scheduled, self._soon):
             if handle is not None:
                 handle.cancel()
-        self._scheduled = self._soon = None
-        self.abandon()
+        self._scheduled = self._soon = self._exchange = None
+        if self._compacting is not None:
+            self._compacting.close()
+        self._join()
         self._syncing = False
         self._synced(self._store.sync() if self._durable < self._written else self._durable)
 
     def abandon(self) -> None:
-        """Let the thread go without syncing: the disk failed, or the program is dying."""
+        """Let the threads go without syncing: the disk failed, or the program is dying."""
+        self._exchange = None
+        if self._compacting is not None:
+            self._compacting.abandon()
+        self._join()
+
+    def _join(self) -> None:
         if self._thread is not None:
             self._thread.shutdown(wait=True)
             self._thread = None

@@ -17,6 +17,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NoReturn
 
+from agentctl.core.compaction import COMPACTS_AT
 from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
 from agentctl.engines.local.events.askers import Askers
@@ -59,6 +60,7 @@ class ProgramCore:
 
     Attributes:
         counted: events whose next beginning gets an `again` record.
+        compacts_at: so many bytes long a journal may grow before it is written anew.
         stopping: a graceful stop began; nothing new starts.
         dead: why nothing goes on: the disk failed, or the program is dying.
         begin_event, pump_all, at_work, can_begin, on_death: set by the engine that owns the
@@ -79,6 +81,7 @@ class ProgramCore:
         self.timers = Timers(clock, self.guard)
         self.turns = Turns(clock)
         self.counted: frozenset[EventId] = frozenset()
+        self.compacts_at = COMPACTS_AT
         self.stopping = False
         self.dead: BaseException | None = None
         self.tasks: dict[asyncio.Task[None], CallName] = {}
@@ -154,6 +157,10 @@ class ProgramCore:
     def soon(self, callback: Callable[[], None]) -> None:
         """Run `callback` next on the program's loop."""
         self.loop.call_soon(self.guard, callback)
+
+    def soon_from_thread(self, callback: Callable[[], None]) -> None:
+        """Run `callback` on the program's loop; for another thread to ask for."""
+        self.loop.call_soon_threadsafe(self.guard, callback)
 
     def from_task(self, callback: Callable[[], None]) -> None:
         """Run `callback` as the last thing of a call's task; where tasks can't nest, right after.

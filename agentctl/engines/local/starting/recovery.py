@@ -13,8 +13,8 @@ from agentctl.core.audit import audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.compaction import KEEP_ALL, Keeping, compacted
 from agentctl.core.history import JournalHistory
-from agentctl.errors import JournalDamaged
-from agentctl.records import FORMAT, Header, check_format, decode_line
+from agentctl.engines.local.running.folding import check_whole, fold_some
+from agentctl.records import FORMAT, Header
 from agentctl.storage.port import Scan, Store
 
 
@@ -56,36 +56,10 @@ def fold_into(history: JournalHistory, agent: str, path: str, scan: Scan) -> Jou
         JournalDamaged: a record can't follow what stands before it.
         FormatTooNew: a later version wrote it.
     """
-    for line in scan.lines:
-        kind, record = decode_line(line.body, path=path, line=line.number)
-        try:
-            if isinstance(record, Header):
-                _check_header(record, agent, path)
-            history.fold(kind, record, line.body)
-        except ValueError as error:
-            raise _damaged(agent, path, line.number, str(error)) from None
+    fold_some(history, agent, path, scan.lines)
     history.end()
-    _check_whole(history, agent, path)
+    check_whole(history, agent, path)
     return history
-
-
-def _check_whole(history: JournalHistory, agent: str, path: str) -> None:
-    """A rewritten journal got its name when all of it was durable: no crash cuts it short."""
-    kept = history.header.kept if history.header is not None else 0
-    if kept and history.records <= kept:
-        reason = f"the header says that {kept} records follow, and {history.records - 1} do"
-        raise _damaged(agent, path, history.records + 1, reason)
-
-
-def _damaged(agent: str, path: str, line: int, reason: str) -> JournalDamaged:
-    hint = f"read what is there with: agentctl inspect journal {agent}"
-    return JournalDamaged(path, line, reason, hint=hint)
-
-
-def _check_header(header: Header, agent: str, path: str) -> None:
-    check_format(path, header.journal)
-    if header.agent != agent:
-        raise ValueError(f"the journal is the agent {header.agent}'s, not {agent}'s")
 
 
 def complete_audit(opened: Opened) -> None:

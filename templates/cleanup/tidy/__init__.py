@@ -1,0 +1,1 @@
+"""The janitor agent and its world."""

@@ -1,0 +1,1 @@
+"""The heartbeat agent and its world."""

@@ -1,0 +1,1 @@
+"""The poller agent and its world."""
