@@ -74,12 +74,16 @@ class Upcoming:
 def first_due(timing: Timing, now_us: int) -> int:
     """Say when it is due first; a period that isn't anchored begins now.
 
+    The grid of a first due time that has passed already goes on: to set it fires nothing at once.
+
     Raises:
         UsageError: not before the end of the year 9999.
     """
-    if timing.due_us is not None:
+    if timing.due_us is not None and (timing.period_us is None or timing.due_us >= now_us):
         return timing.due_us
     due_us: int | None = now_us + (timing.period_us or 0)
+    if timing.due_us is not None and timing.period_us is not None:
+        due_us = now_us + (timing.due_us - now_us) % timing.period_us
     if timing.cron is not None:
         due_us = next(due_times(timing.cron, timing.tz or "UTC", now_us), None)
     if due_us is None or due_us > LAST_INSTANT_US:

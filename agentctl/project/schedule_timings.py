@@ -116,7 +116,7 @@ def _in_zone(table: Table, key: str, wall: datetime, tz: str | None) -> datetime
         raise table.error(
             key,
             f"expected {MOMENT}: {wall.isoformat()} has none",
-            hint=f'write the offset, as {wall.isoformat()}Z; or its zone: tz = "Europe/Berlin"',
+            hint=f'write {wall.isoformat()}Z if UTC is meant, or its zone: tz = "Europe/Berlin"',
         )
     try:
         return in_zone(wall, find_zone(tz))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -216,3 +217,34 @@ def test_a_killed_program_s_file_schedule_is_one_run_for_what_was_missed(project
     assert on_one_grid(done, 300_000)
     assert counts_fit(done, 300_000)
     assert max(one.missed for one in done) >= 5
+
+
+def test_what_the_file_asks_for_once_runs_once_however_often_the_program_starts(
+    project: Project,
+) -> None:
+    soon = f'"{to_text(time.time() + 2)}"'
+    make_rota(project, table("opening", every="", at=soon, instances='["eu"]'))
+    run_once(project)
+    assert of_file(project) == {"Poller/eu": "opening"}
+    project.agentctl("run", "--until-idle=1m").expect(0)
+    assert len(polls(project)) == 1
+    for _ in range(2):
+        run_once(project)
+    assert len(polls(project)) == 1
+    assert of_file(project) == {}
+
+
+def test_a_first_due_time_that_has_passed_gives_the_grid_and_fires_nothing_at_once(
+    project: Project,
+) -> None:
+    first = "2026-01-01T00:00:00Z"
+    make_rota(project, table(every='"1h"', first=first))
+    run_once(project)
+    set_schedules(project, table(every='"1h"', first=first, args='["edited"]'))
+    run_once(project)
+    assert polls(project) == []
+    assert due_us(project, "Poller/eu", "tick") % 3_600_000_000 == 0
+
+
+def to_text(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -59,6 +59,10 @@ def test_the_first_due_time_is_what_was_asked_for_or_follows_from_now():
     assert first_due(Timing(due_us=5), T) == 5
     assert first_due(Timing(period_us=MINUTE), T) == T + MINUTE
     assert first_due(Timing(period_us=MINUTE, due_us=T + 1), T) == T + 1
+    assert first_due(Timing(period_us=MINUTE, due_us=T), T) == T
+    assert first_due(Timing(period_us=MINUTE, due_us=T - 1), T) == T + MINUTE - 1
+    assert first_due(Timing(period_us=MINUTE, due_us=T - 90 * MINUTE - 1), T) == T + MINUTE - 1
+    assert first_due(Timing(period_us=MINUTE, due_us=T - 90 * MINUTE), T) == T
     assert first_due(Timing(cron="0 9 * * *", tz="UTC"), T) == T + 3 * HOUR
     assert first_due(Timing(cron="0 6 * * *", tz="UTC"), T) == T + DAY
 
