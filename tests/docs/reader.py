@@ -72,7 +72,7 @@ def schedules(found):
     for number, record in enumerate(counting(found), 1):
         kind = next(iter(record))
         at = (*record.get("of", ()), record[kind])
-        moves = kind == "skipped"
+        moves = kind == "skipped" and number > kept
         if kind == "event" and "schedule" in record and "beside" not in record and number > kept:
             at, moves = (*record.get("of", ()), record["schedule"]), True
         if moves and "next" not in record:
