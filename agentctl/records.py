@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from agentctl.errors import AgentctlError, FormatTooNew, JournalDamaged
+from agentctl.errors import AgentctlError, FormatTooNew
 from agentctl.record_base import RecordBase
 from agentctl.record_kept import OutcomeRecord, StateRecord
 from agentctl.record_moves import (
@@ -362,19 +362,6 @@ def _new_reader(written: bytes) -> tuple[str, Callable[[bytes], Any]] | None:
     return made
 
 
-def check_format(path: str, found: int) -> None:
-    """Refuse a journal whose header names a format that this version can't read.
-
-    Raises:
-        FormatTooNew: a later version wrote it.
-    """
-    if found > FORMAT:
-        raise FormatTooNew(
-            f"{path} has the format {found}, and this version reads {FORMAT}",
-            hint="use the version of agentctl that wrote it, or a later one",
-        )
-
-
 def _unknown(body: bytes) -> AgentctlError | ValueError:
     kind = kind_of(body)
     if not kind:
@@ -383,19 +370,3 @@ def _unknown(body: bytes) -> AgentctlError | ValueError:
         f"a record of the kind {kind[:40]!r} isn't known to this version",
         hint="use the version of agentctl that wrote it",
     )
-
-
-def decode_line(body: bytes, *, path: str, line: int) -> tuple[str, Record]:
-    """Read one record of a file; what is wrong with it names file and line.
-
-    Raises:
-        JournalDamaged: the line passed its checksum, and yet is no record.
-        FormatTooNew: a later version wrote it.
-    """
-    try:
-        return decode_kind(body)
-    except FormatTooNew as error:
-        raise FormatTooNew(f"{path}, line {line}: {error.message}", hint=error.hint) from None
-    except (ValueError, RecursionError) as error:
-        hint = "read what is there with: agentctl inspect journal"
-        raise JournalDamaged(path, line, str(error), hint=hint) from None

@@ -10,6 +10,7 @@ import pytest
 from msgspec import Raw
 
 from agentctl.errors import FormatTooNew, JournalDamaged
+from agentctl.record_lines import check_format, decode_line
 from agentctl.records import (
     FORMAT,
     KINDS,
@@ -20,9 +21,7 @@ from agentctl.records import (
     Header,
     OkRecord,
     StartRecord,
-    check_format,
     decode,
-    decode_line,
     encode,
     kind_of,
 )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from types import FrameType
 from typing import Final
 
 import msgspec
@@ -16,6 +14,7 @@ from msgspec import UNSET, Raw
 
 from agentctl.core.event_history import EndRecord
 from agentctl.core.replay import Difference
+from agentctl.engines.local.events.standing import line_of
 from agentctl.engines.port import Ended
 from agentctl.errors import (
     AgentError,
@@ -31,7 +30,7 @@ from agentctl.errors import (
     UnknownOutcome,
     WouldDeadlock,
 )
-from agentctl.frames import is_users, short_path
+from agentctl.frames import short_path
 from agentctl.names import Address
 from agentctl.record_moves import CancelledRecord, MissedRecord
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
@@ -273,7 +272,7 @@ def bug(finished: Finished, error: BaseException, place: str | None = None) -> E
     Args:
         place: file and line, where the error's own traceback doesn't tell.
     """
-    text, line = _bug_text(error), place or _line_of(error)
+    text, line = _bug_text(error), place or line_of(error)
     record = BugRecord(_number(finished), text, line, at=finished.at_us)
     stuck = Stuck(
         f"{finished.event} is stuck: {text}" + (f" ({line})" if line else ""),
@@ -344,25 +343,3 @@ def diverged(event: Address, handler: str, found: Difference, where: Where) -> E
 def _number(finished: Finished) -> int:
     assert finished.event.event is not None
     return finished.event.event
-
-
-def _line_of(error: BaseException) -> str | None:
-    frames = traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
-        if is_users(frame.filename):
-            return clean(f"{short_path(frame.filename)}:{frame.lineno}")
-    return None
-
-
-def handler_line() -> str | None:
-    """The file and line of the user's code that is on the stack."""
-    return users_line(sys._getframe(1))
-
-
-def users_line(frame: FrameType | None) -> str | None:
-    """The file and line of the innermost code of the user on a stack."""
-    while frame is not None:
-        if is_users(frame.f_code.co_filename):
-            return clean(f"{short_path(frame.f_code.co_filename)}:{frame.f_lineno}")
-        frame = frame.f_back
-    return None

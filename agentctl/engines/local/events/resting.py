@@ -11,6 +11,7 @@ from agentctl.engines.local.events import endings
 from agentctl.engines.local.events.beginning import Prepared
 from agentctl.engines.local.events.ledger import Ledger
 from agentctl.engines.local.events.site import Site
+from agentctl.engines.local.events.standing import handler_line
 
 
 class Resting:
@@ -31,7 +32,7 @@ class Resting:
     def note_difference(self) -> None:
         """Note where the handler stands that asks for something else than is on record."""
         if self._ledger.difference is not None and self._line is None:
-            self._line = endings.handler_line()
+            self._line = handler_line()
 
     def end(self, prepared: Prepared, *, waits_for_nothing: bool = False) -> endings.End:
         """The end of a handler that returned, raised, was cancelled, or waits for nothing."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, Protocol
 
-from agentctl.engines.local.events.endings import users_line
+from agentctl.engines.local.events.standing import users_line
 from agentctl.frames import is_users, short_path
 from agentctl.times import Clock
 from agentctl.value_errors import clean

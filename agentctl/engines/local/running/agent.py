@@ -13,7 +13,6 @@ from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.kept import Asking, asking_of
-from agentctl.core.lifecycle import Phase
 from agentctl.core.setting import sent_of
 from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted
@@ -27,7 +26,6 @@ from agentctl.engines.local.running.calendar import Agenda, Calendar
 from agentctl.engines.local.running.committer import Committer
 from agentctl.engines.local.running.compacting import Compacting
 from agentctl.engines.local.running.ends import Ends
-from agentctl.engines.local.running.fitting import why_unable
 from agentctl.engines.local.running.holders import Holders
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.running.queue import EventQueue
@@ -147,8 +145,12 @@ class AgentRuntime:
 
     def queue(self, history: EventHistory) -> None:
         """Let an event begin as soon as its schedule, its instance and a permit are free."""
-        if self.calendar.may_begin(history.accepted) and self._takes_instance(history.accepted):
+        if self.may_begin(history.accepted):
             self.events.add(history.number)
+
+    def may_begin(self, accepted: EventRecord) -> bool:
+        """Whether the event may begin as far as its schedule and its instance go; else it waits."""
+        return self.calendar.may_begin(accepted) and self._takes_instance(accepted)
 
     def _takes_instance(self, accepted: EventRecord) -> bool:
         """Whether the event may begin as far as its instance goes; else it waits for it."""
@@ -158,29 +160,6 @@ class AgentRuntime:
         """Whether the event holds its instance."""
         handler = self.spec.handlers.get(accepted.handler)
         return handler is not None and handler.exclusive
-
-    def recover(self, suspects: frozenset[int]) -> frozenset[int]:
-        """Queue what is on record: those that held their instance first, then by number.
-
-        Returns:
-            The suspects that can take turns: who waits for an instance begins with it.
-        """
-        ready: set[int] = set()
-        events = sorted(self.open.values(), key=lambda one: (not _held(one), one.number))
-        for history in events:
-            history.bodies.clear()  # they were for the rewrite
-            if history.number not in suspects:
-                self.queue_in_time(history)
-            elif self.calendar.may_begin(history.accepted) and self._takes_instance(
-                history.accepted
-            ):
-                ready.add(history.number)
-        return frozenset(ready)
-
-    def unable(self) -> list[tuple[Address, str]]:
-        """The open events that can't run any more, each with the reason (R3)."""
-        found = ((one.accepted, why_unable(self.spec, one.accepted)) for one in self.open.values())
-        return [(self.address(accepted), why) for accepted, why in found if why is not None]
 
     # -- beginning events
 
@@ -391,10 +370,6 @@ class AgentRuntime:
         self.calendar.close()
         self._committer.abandon()
         self.store.close()
-
-
-def _held(history: EventHistory) -> bool:
-    return history.started_us is not None and history.phase is not Phase.STUCK
 
 
 def _nothing() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from agentctl.core.history import JournalHistory
 from agentctl.errors import JournalDamaged
-from agentctl.records import Header, check_format, decode_line
+from agentctl.record_lines import check_format, decode_line
+from agentctl.records import Header
 from agentctl.storage.port import Line
 
 

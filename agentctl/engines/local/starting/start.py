@@ -13,10 +13,12 @@ from agentctl.core.audit import audit_lines
 from agentctl.core.compaction import Keeping
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.core.lifecycle import Phase
 from agentctl.core.suspicion import EventId, StartPlan, plan_start
 from agentctl.engines.local.options import random_part
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.running.binding import Binding
+from agentctl.engines.local.running.fitting import why_unable
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.starting import moving, recovery
 from agentctl.engines.port import Recovered
@@ -63,9 +65,30 @@ def start_agents(
     ready: set[EventId] = set()
     for name, agent in agents.items():
         suspects = frozenset(number for owner, number in plan.turns if owner == name)
-        ready.update((name, number) for number in agent.recover(suspects))
+        ready.update((name, number) for number in _queue(agent, suspects))
     program.take_turns([event for event in plan.turns if event in ready])
     return agents, recovered
+
+
+def _queue(agent: AgentRuntime, suspects: frozenset[int]) -> frozenset[int]:
+    """Queue what is on record: those that held their instance first, then by number.
+
+    Returns:
+        The suspects that can take turns: who waits for an instance begins with it.
+    """
+    ready: set[int] = set()
+    events = sorted(agent.open.values(), key=lambda one: (not _held(one), one.number))
+    for event in events:
+        event.bodies.clear()  # they were for the rewrite
+        if event.number not in suspects:
+            agent.queue_in_time(event)
+        elif agent.may_begin(event.accepted):
+            ready.add(event.number)
+    return frozenset(ready)
+
+
+def _held(event: EventHistory) -> bool:
+    return event.started_us is not None and event.phase is not Phase.STUCK
 
 
 def _open(
@@ -131,12 +154,13 @@ def _end_cancelled(
 def _found(agent: AgentRuntime, opened: recovery.Opened, moved: list[EventHistory]) -> Recovered:
     name, history = agent.name, opened.history
     aside = {one.number for one in moved}
+    fit = ((one.accepted, why_unable(agent.spec, one.accepted)) for one in history.open.values())
     return Recovered(
         name,
         opened.store.path,
         [agent.address(one.accepted) for one in history.open.values()],
         [agent.address(one.accepted) for one in moved],
-        agent.unable(),
+        [(agent.address(accepted), why) for accepted, why in fit if why is not None],
         opened.cut,
         [
             Address(name, one.of, number)
