@@ -17,6 +17,7 @@ from agentctl.core.keys import path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.core.states import TIMER, OpenWord, Pending, pending_of, word_of
 from agentctl.names import Identity
+from agentctl.record_moves import ToldRecord
 from agentctl.records import CallRecord, EventRecord, Header, decode
 
 _BEGIN: Final = re.compile(rb'\{"([a-z]+)":"?([0-9]{1,18})(?:-([0-9.]+)")?').match
@@ -139,6 +140,11 @@ class Tally:
             raise ValueError("the first record, and only it, is the header")
         if isinstance(record, Header):
             self.agent, self.kept = record.agent, record.kept
+        elif isinstance(record, ToldRecord):
+            number = b"%d" % record.event
+            event = self._live.get(number) or self._failed.get(number)
+            if event is not None:
+                event.records += 1
 
     def _move(self, kind: bytes, number: bytes, event: _Open | None, body: bytes) -> None:
         """Take a record by which an event comes, goes, or comes back."""
