@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from agentctl.core.event_history import CANCEL, EventHistory
 from agentctl.records import CallRecord, OkRecord
@@ -113,10 +113,15 @@ def describe(call: CallRecord) -> str:
     """Write a recorded call for people: `Payments.refund(7)`."""
     if call.until is not None:
         return f"{call.fn} until {call.until}"
+    if call.fn == "schedules" or (call.to is not None and call.args is UNSET):
+        return f"{call.fn} {call.to or ''}".rstrip()
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
     fn = call.fn if call.to is None else f"{call.to}.{call.handler}"
-    return f"{fn}({_shown(args, kwargs, call.digest)})"
+    said = f"{fn}({_shown(args, kwargs, call.digest)})"
+    if not isinstance(call.timing, Raw):
+        return said
+    return f"{call.fn} {said} {bytes(call.timing).decode()}"
 
 
 _SHOWN_LENGTH = 200

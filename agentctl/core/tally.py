@@ -163,8 +163,9 @@ class Tally:
             self.schedules.forget(record.deleted)
         elif isinstance(record, ToldRecord):
             number = b"%d" % record.event
-            if number in self._live and number not in self._requeuing:
-                self._live[number].records += 1
+            event = self._live.get(number) or self._failed.get(number)
+            if event is not None and number not in self._requeuing:
+                event.records += 1
 
     @property
     def schedules(self) -> Schedules:

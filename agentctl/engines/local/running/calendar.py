@@ -36,6 +36,7 @@ class Agenda:
 
     Attributes:
         write: puts bodies and their audit lines on record.
+        soon: sees to it that what was put on record is durable within 10 ms.
         begin: takes an event whose moment has come, or that was made by a schedule.
     """
 
@@ -43,6 +44,7 @@ class Agenda:
     history: JournalHistory
     program: ProgramCore
     write: Callable[[Sequence[bytes], Sequence[str]], None]
+    soon: Callable[[], None]
     begin: Callable[[EventHistory], None]
 
 
@@ -164,6 +166,7 @@ class Calendar:
         agent = self._agenda.spec.name
         lines = [line for record in records for line in audit_lines(agent, record, None)]
         self._agenda.write(bodies, lines)
+        self._agenda.soon()  # what is only skipped waits for nothing, and is to be told of
         # Crash here: accepted and moved on; or, cut short, the rest is decided anew.
         for record in records:
             if isinstance(record, SkippedRecord):
