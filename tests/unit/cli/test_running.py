@@ -237,6 +237,18 @@ def test_invoke_is_silent_about_its_own_event_and_not_about_others(
     assert "Bot#9 is stuck: KeyError" in err
 
 
+def test_an_event_that_was_missed_is_no_stuck_one(command: Any, engine: Any) -> None:
+    def during() -> None:
+        engine.listener.ended(
+            Ended(EVENT, "request", "missed", text="it was due 3h ago"), heard=False
+        )
+
+    engine.during = during
+    err = command("run", "--until-idle").err
+    assert "Bot#1 missed: it was due 3h ago" in err
+    assert "stuck" not in err
+
+
 class Ended_(BaseException):
     pass
 
