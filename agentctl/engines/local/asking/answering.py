@@ -261,7 +261,7 @@ class Answering:
 
     def _check_known(self, asked: EventId, request: AskRequest, asker: EventId) -> None:
         deadlocks.check(self._agents, self.waits, request, asker)
-        deadlocks.check_event(self._agents, self.waits, asked, request, asker)
+        deadlocks.check_event(self._agents, self.waits, asked, request, asker=asker)
 
     def is_moving(self, agent: str, asking: Asking) -> bool:
         """Whether a question to an agent of this program is about to be asked, or answered."""

@@ -78,7 +78,7 @@ def check(agents: Agents, waits: Waits, request: AskRequest, asker: EventId | No
 
 
 def check_event(
-    agents: Agents, waits: Waits, event: EventId, request: AskRequest, asker: EventId
+    agents: Agents, waits: Waits, event: EventId, request: AskRequest, *, asker: EventId
 ) -> None:
     """Refuse to wait for the outcome of an event that waits for who would wait.
 
