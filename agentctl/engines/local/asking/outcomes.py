@@ -54,6 +54,17 @@ def gone(request: OutcomeRequest) -> OutcomeGone:
     )
 
 
+async def number_when_made(runtime: AgentRuntime, request: OutcomeRequest) -> int:
+    """Wait until a schedule has made that event, and give its number.
+
+    Raises:
+        OutcomeGone: nothing is kept of it.
+    """
+    while (number := number_for(runtime.history, request)) is None:
+        await runtime.calendar.moved((request.identity, request.schedule or ""))
+    return number
+
+
 async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
     """Wait until that event has ended, however long.
 
@@ -61,8 +72,7 @@ async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
         OutcomeGone: nothing is kept of it.
     """
     history = runtime.history
-    while (number := number_for(history, request)) is None:
-        await runtime.calendar.moved((request.identity, request.schedule or ""))
+    number = await number_when_made(runtime, request)
     while number in history.open or number in history.asides:
         end = await runtime.waiters.wait_for(number)
         if not isinstance(end.record, BugRecord):

@@ -27,7 +27,7 @@ from agentctl.engines.schedules import (
     UnscheduleRequest,
 )
 from agentctl.errors import Conflict, NotFound
-from agentctl.names import Identity, format_instance
+from agentctl.names import Identity, format_instance, shell_words
 from agentctl.nearest import nearest_hint
 from agentctl.record_schedules import (
     PausedRecord,
@@ -98,7 +98,7 @@ def unschedule(ground: Ground, request: UnscheduleRequest, answered: Answered) -
         raise Conflict(
             f"the schedule {known.schedule!r} of {where} is set by kavach.toml, and would be again",
             hint="take it out there and start the program anew; or let it rest: "
-            f"agentctl schedule pause {where} {known.schedule}",
+            f"agentctl schedule pause {shell_words(where, known.schedule)}",
         )
     answer = _unscheduled(ground, request, Cancellation.CANCELLED)
     by = clean(request.by)
