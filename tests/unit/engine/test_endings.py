@@ -310,7 +310,7 @@ def test_k14_without_a_listener_a_failure_that_nobody_waited_for_goes_to_stderr(
         (
             Ended(Address("Bot", (), 1), "get", "missed", text="it was due 3h ago"),
             "WARNING",
-            "Bot#1 missed: it was",
+            "Bot#1 was missed: it was",
         ),
         (
             Ended(Address("Bot", (), 1), "get", "stuck", text="KeyError"),
