@@ -20,7 +20,12 @@ from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import arguments_of, wanted_by, wanted_of
 from agentctl.engines.local.asking.deadlocks import Waits
-from agentctl.engines.local.asking.outcomes import as_question, end_for
+from agentctl.engines.local.asking.outcomes import (
+    as_question,
+    end_for,
+    is_over,
+    outcome_request,
+)
 from agentctl.engines.local.asking.sending import send, set_schedule
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.changing.operations import carry_out
@@ -234,7 +239,7 @@ class Answering:
         self.check_alive()
         runtime = self.agent(request.agent)
         asker = None if sender is None else (sender.agent, sender.accepted.event)
-        if sender is not None and request.event in {None, *runtime.open}:
+        if sender is not None and (request.event is None or request.event in runtime.open):
             question = as_question(request, sender)
             deadlocks.check(self._agents, self.waits, question, asker)
         asked = None if request.event is None else (runtime.name, request.event)
@@ -243,12 +248,18 @@ class Answering:
         await self.durable(runtime)
         return answer_of(end)
 
-    def is_moving(self, agent: str, asking: Asking) -> bool:
-        """Whether a question to an agent of this program is about to be asked, or answered."""
+    def is_moving(self, agent: str, waited: Asking | Sent) -> bool:
+        """Whether what an event waits for, of an agent here, is about to be asked or answered.
+
+        Args:
+            waited: a question, or what a timing made.
+        """
         history = self._agents[agent].history
-        if asking in history.asked:
+        if isinstance(waited, Sent):
+            return is_over(history, outcome_request(waited))
+        if waited in history.asked:
             return False  # that event says by itself where it stands
-        return not history.lies_aside(asking)
+        return not history.lies_aside(waited)
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""

@@ -11,8 +11,8 @@ from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 from agentctl.engines.local.asking import queries
 from agentctl.engines.local.asking.answering import Answering
-from agentctl.engines.local.asking.outcomes import end_for
-from agentctl.engines.local.asking.timings import LocalTimings, outcome_request
+from agentctl.engines.local.asking.outcomes import end_for, outcome_request
+from agentctl.engines.local.asking.timings import LocalTimings
 from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.errors import OutcomeGone
