@@ -7,9 +7,12 @@ from abc import abstractmethod
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from agentctl import Agent, Cancellation, Capability, bind, handler
 from agentctl.engines.changes import Cancelled, CancelRequest
 from agentctl.engines.port import InvokeRequest
+from agentctl.errors import Interrupted
 from agentctl.testing import Durable
 
 
@@ -109,3 +112,33 @@ def test_a_kept_handle_cancels_its_schedule_however_often_that_has_fired() -> No
             return answers, dict(Worker.ref().schedules)
 
     assert asyncio.run(life()) == ([Cancellation.CANCELLED] * 2, {})
+
+
+@pytest.mark.parametrize("name", ["tick", None])
+def test_who_waits_for_an_outcome_hears_that_the_program_stopped(name: str | None) -> None:
+    async def life() -> Any:
+        async with Durable().host(bind(Worker, door=Slow()), jumps=False):
+            token = await Worker.ref().work.after(60, name=name)()
+            waiting = asyncio.ensure_future(token.result())
+            await asyncio.sleep(0)
+        with pytest.raises(Interrupted):
+            await token.result()
+        return await waiting
+
+    with pytest.raises(Interrupted):
+        asyncio.run(asyncio.wait_for(life(), 10))
+
+
+def test_who_gives_up_waiting_for_a_schedule_leaves_nothing_behind() -> None:
+    async def life() -> Any:
+        async with Durable().host(bind(Worker, door=Slow()), jumps=False) as one:
+            token = await Worker.ref().work.after(60, name="tick")()
+            for _ in range(3):
+                waiting = asyncio.ensure_future(token.result())
+                await asyncio.sleep(0)
+                waiting.cancel()
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+            return dict(one.engine.agents["Worker"].waiters._moves)
+
+    assert asyncio.run(life()) == {}

@@ -30,6 +30,7 @@ from agentctl.engines.local.asking.sending import send, set_schedule
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.events.effects import OutcomeRequest, Sender, SendRequest
+from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.running.accepting import Wanted, find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
@@ -244,9 +245,19 @@ class Answering:
             deadlocks.check(self._agents, self.waits, question, asker)
         asked = None if request.event is None else (runtime.name, request.event)
         with self.waits.between(asker, asked):
-            end = await end_for(runtime, request)
+            return answer_of(await self.end_for(request))
+
+    async def end_for(self, request: OutcomeRequest) -> End:
+        """Wait until what a timing made has ended, however long; that is durable on return.
+
+        Raises:
+            OutcomeGone: nothing is kept of it.
+        """
+        self.check_alive()
+        runtime = self.agent(request.agent)
+        end = await end_for(runtime, request)
         await self.durable(runtime)
-        return answer_of(end)
+        return end
 
     def is_moving(self, agent: str, waited: Asking | Sent) -> bool:
         """Whether what an event waits for, of an agent here, is about to be asked or answered.

@@ -71,7 +71,7 @@ async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
     """
     history = runtime.history
     while (number := number_for(history, request)) is None:
-        await runtime.calendar.moved((request.identity, request.schedule or ""))
+        await runtime.waiters.wait_for_move((request.identity, request.schedule or ""))
     while number in history.open or number in history.asides:
         end = await runtime.waiters.wait_for(number)
         if not isinstance(end.record, BugRecord):

@@ -71,8 +71,9 @@ class AgentRuntime:
         self._deny = binding.deny
         self.states = States(history, self.spec)
         self.instances: Holders[Identity] = Holders()
-        agenda = Agenda(self.spec, history, program, self.append_bodies, self._come)
-        self.calendar = Calendar(agenda)
+        self.calendar = Calendar(
+            Agenda(self.spec, history, program, self.append_bodies, self._come, self.waiters.moved)
+        )
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
             store, program.guard, alone=lambda: program.at_work() <= 1, audit=self.settings.audit
