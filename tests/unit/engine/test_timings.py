@@ -49,6 +49,14 @@ class Worker(Agent):
         return await self.door.open()
 
 
+class Heir(Agent):
+    @handler
+    async def follow(self, number: int) -> None:
+        await self.follow.after(timedelta(days=1), key=f"day-{number}")(number + 1)
+        passing = await self.follow.after(timedelta(days=900), name=f"never-{number}")(0)
+        await passing.cancel()
+
+
 class Boss(Agent):
     door: Door
 
@@ -142,3 +150,18 @@ def test_who_gives_up_waiting_for_a_schedule_leaves_nothing_behind() -> None:
             return dict(one.engine.agents["Worker"].waiters._moves)
 
     assert asyncio.run(life()) == {}
+
+
+def test_what_keys_and_schedules_leave_behind_is_forgotten_though_nobody_invokes() -> None:
+    async def life() -> Any:
+        world = Durable()
+        async with world.host(bind(Heir), jumps=False) as one:
+            await Heir.ref().follow(0)
+            for _ in range(30):
+                world.clock.jump()
+                await one.idle()
+            history = one.engine.agents["Heir"].history
+            return len(history.outcomes), len(history.schedules.gone)
+
+    outcomes, gone = asyncio.run(life())
+    assert max(outcomes, gone) <= 8  # `retention` is a week
