@@ -39,6 +39,9 @@ from agentctl.times import LAST_INSTANT_US
 ANSWERS_KEPT_US: Final = 60_000_000
 """Who asks for a change asks for 5 seconds, and longer only while somebody answers."""
 
+_PROMISES: Final = ("invoke", "schedule")
+"""What is answered in front of what it makes; any other change, asked again, finds itself done."""
+
 LATELY: Final = 1000
 """So many of the last answers are told of again at a start."""
 
@@ -333,7 +336,7 @@ class JournalHistory:
 
     def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
         self.remember(record)
-        if record.do == "invoke" and not self._is_carried_over():
+        if record.do in _PROMISES and not self._is_carried_over():
             self._promised = record.answered
 
     def remember(self, record: AnsweredRecord) -> None:
@@ -352,8 +355,8 @@ class JournalHistory:
     def end(self) -> None:
         """Take note that the journal ends here.
 
-        An answer that promises an event stands in front of it, in one write: where a crash cut
-        that short, nobody heard the answer, and there is no event.
+        An answer that promises an event or a schedule stands in front of it, in one write: where a
+        crash cut that short, nobody heard the answer, and there is neither.
         """
         if self._promised is not None:
             self.answered.pop(self._promised, None)

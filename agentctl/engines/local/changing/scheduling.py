@@ -70,8 +70,10 @@ def put(
         stands.paused,
     )
     if record is not None:
-        ground.commit([record, *answered(answer)])
-        # Crash here: set, whether it was answered or not: the same again changes nothing.
+        # In front: a write that a crash cuts short must not leave the schedule without it. It could
+        # fire, and be set once more by who asks again.
+        ground.commit([*answered(answer), record])
+        # Crash here: set and answered; or, cut short, neither.
         ground.take(record)
     return answer
 
