@@ -78,7 +78,7 @@ class JournalHistory:
         self.next_event = 1
         self.open: dict[int, EventHistory] = {}
         self.states: dict[Identity, StateRecord] = {}
-        self.outcomes: dict[tuple[Identity, str], OutcomeRecord] = {}
+        self.outcomes: OrderedDict[tuple[Identity, str], OutcomeRecord] = OrderedDict()
         self.to_tell: deque[tuple[str, Asking]] = deque(maxlen=LATELY)
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
@@ -291,7 +291,8 @@ class JournalHistory:
     def forget(self, of: Identity) -> None:
         """Drop what is known of an instance that was deleted."""
         self.states.pop(of, None)
-        self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
+        for at in [at for at in self.outcomes if at[0] == of]:
+            del self.outcomes[at]
         self.kept.forget(of)
         self.schedules.forget(of)
 

@@ -104,4 +104,5 @@ def sent_of(agent: str, schedule: ScheduleRecord) -> Sent:
         due_us=schedule.due,
         period_us=schedule.period,
         key=schedule.key,
+        cron=schedule.cron,
     )

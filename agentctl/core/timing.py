@@ -72,7 +72,7 @@ class Sent(Struct, frozen=True, omit_defaults=True):
         event: the event's number; None of a schedule, whose events are numbered when they are due.
         schedule: the schedule's name.
         due_us: when it is due, of a schedule next.
-        period_us: of a periodic schedule.
+        period_us: of a periodic schedule; cron: of one by cron.
         key: the idempotency key of its event.
     """
 
@@ -83,6 +83,12 @@ class Sent(Struct, frozen=True, omit_defaults=True):
     due_us: int | None = None
     period_us: int | None = None
     key: str | None = None
+    cron: str | None = None
+
+    @property
+    def recurs(self) -> bool:
+        """Whether it is a schedule that makes more than one event."""
+        return self.period_us is not None or self.cron is not None
 
     @property
     def agent(self) -> str:

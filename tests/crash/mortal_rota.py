@@ -69,7 +69,6 @@ class Away(Agent):
         self.total += 1
         return heard
 
-
     @handler(exclusive=False)
     async def deadly(self) -> list[str]:
         heard = [await self.deeds.do(f"before{when()}", [])]

@@ -340,7 +340,9 @@ RESULTS = {
 }
 RESULTS |= {
     f"{how} that was set aside": with_away(
-        program(("a", "wait", name, "deadly"), agents=BOTH, settings=QUICKLY_ASIDE, to_s=HOUR_S + 9),
+        program(
+            ("a", "wait", name, "deadly"), agents=BOTH, settings=QUICKLY_ASIDE, to_s=HOUR_S + 9
+        ),
         program(agents=BOTH, acts=[away_requeued]),
         program(agents=BOTH),
         done=("waited",),

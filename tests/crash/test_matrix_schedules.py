@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from matrix import Scenario, Tally, die_everywhere, die_twice
+from matrix import Scenario, Tally, die_everywhere
 from mortal import State
 from mortal_schedules import (
     AGAIN,

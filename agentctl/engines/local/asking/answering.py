@@ -21,7 +21,13 @@ from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import arguments_of, wanted_by, wanted_of
 from agentctl.engines.local.asking.deadlocks import Waits
-from agentctl.engines.local.asking.outcomes import as_question, end_for, number_when_made
+from agentctl.engines.local.asking.outcomes import (
+    as_question,
+    end_for,
+    is_over,
+    number_when_made,
+    outcome_request,
+)
 from agentctl.engines.local.asking.sending import send, set_schedule
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.changing.operations import carry_out
@@ -239,11 +245,8 @@ class Answering:
         self.check_alive()
         runtime = self.agent(request.agent)
         if sender is None:
-            end = await end_for(runtime, request)
-        else:
-            end = await self._end_for_event(runtime, request, sender)
-        await self.durable(runtime)
-        return answer_of(end)
+            return answer_of(await self.end_for(request))
+        return answer_of(await self._end_for_event(runtime, request, sender))
 
     async def _end_for_event(
         self, runtime: AgentRuntime, request: OutcomeRequest, sender: Sender
@@ -257,18 +260,36 @@ class Answering:
         if number in runtime.open:
             self._check_known((runtime.name, number), question, asker)
         with self.waits.between(asker, (runtime.name, number)):
-            return await end_for(runtime, request)
+            return await self.end_for(request)
 
     def _check_known(self, asked: EventId, request: AskRequest, asker: EventId) -> None:
         deadlocks.check(self._agents, self.waits, request, asker)
         deadlocks.check_event(self._agents, self.waits, asked, request, asker=asker)
 
-    def is_moving(self, agent: str, asking: Asking) -> bool:
-        """Whether a question to an agent of this program is about to be asked, or answered."""
+    async def end_for(self, request: OutcomeRequest) -> End:
+        """Wait until what a timing made has ended, however long; that is durable on return.
+
+        Raises:
+            OutcomeGone: nothing is kept of it.
+        """
+        self.check_alive()
+        runtime = self.agent(request.agent)
+        end = await end_for(runtime, request)
+        await self.durable(runtime)
+        return end
+
+    def is_moving(self, agent: str, waited: Asking | Sent) -> bool:
+        """Whether what an event waits for, of an agent here, is about to be asked or answered.
+
+        Args:
+            waited: a question, or what a timing made.
+        """
         history = self._agents[agent].history
-        if asking in history.asked:
+        if isinstance(waited, Sent):
+            return is_over(history, outcome_request(waited))
+        if waited in history.asked:
             return False  # that event says by itself where it stands
-        return not history.lies_aside(asking)
+        return not history.lies_aside(waited)
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""

@@ -11,7 +11,7 @@ from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.errors import NotFound, OutcomeGone
-from agentctl.names import format_instance
+from agentctl.names import Address, format_instance
 from agentctl.records import BugRecord
 
 
@@ -44,6 +44,15 @@ def number_for(history: JournalHistory, request: OutcomeRequest) -> int | None:
     raise gone(request)
 
 
+def is_over(history: JournalHistory, request: OutcomeRequest) -> bool:
+    """Whether there is nothing more to wait for: it has ended, or nothing is kept of it."""
+    try:
+        number = number_for(history, request)
+    except OutcomeGone:
+        return True
+    return number is not None and number not in history.open and number not in history.asides
+
+
 def gone(request: OutcomeRequest) -> OutcomeGone:
     """What is said where nothing is kept of an event."""
     instance = format_instance(request.agent, request.identity)
@@ -61,7 +70,7 @@ async def number_when_made(runtime: AgentRuntime, request: OutcomeRequest) -> in
         OutcomeGone: nothing is kept of it.
     """
     while (number := number_for(runtime.history, request)) is None:
-        await runtime.calendar.moved((request.identity, request.schedule or ""))
+        await runtime.waiters.wait_for_move((request.identity, request.schedule or ""))
     return number
 
 
@@ -81,6 +90,19 @@ async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
         return runtime.ends.end_of(number)
     except NotFound:
         raise gone(request) from None
+
+
+def outcome_request(sent: Sent) -> OutcomeRequest:
+    """What asks for the outcome of what a timing made."""
+    return OutcomeRequest(
+        sent.agent,
+        Address.parse(sent.instance).identity,
+        sent.handler,
+        sent.event,
+        sent.schedule,
+        sent.due_us,
+        sent.key,
+    )
 
 
 def as_question(request: OutcomeRequest, sender: Sender) -> AskRequest:
