@@ -110,13 +110,21 @@ def _same_json(recorded: Raw | UnsetType, asked: Raw | UnsetType) -> bool:
 
 
 def describe(call: CallRecord) -> str:
-    """Write a recorded call for people: `Payments.refund(7)`."""
+    """Write a recorded call for people: `Payments.refund(7)`, `trigger Bot.request(7)`."""
     if call.until is not None:
         return f"{call.fn} until {call.until}"
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
-    fn = call.fn if call.to is None else f"{call.to}.{call.handler}"
-    return f"{fn}({_shown(args, kwargs, call.digest)})"
+    if call.to is None:
+        return f"{call.fn}({_shown(args, kwargs, call.digest)})"
+    asked = f"{call.to}.{call.handler}({_shown(args, kwargs, call.digest)})"
+    verb = "" if call.fn in _OF_A_HANDLER else f"{call.fn} "
+    timing = bytes(call.timing).decode() if isinstance(call.timing, Raw) else "{}"
+    return f"{verb}{asked}" if timing == "{}" else f"{verb}{asked} {timing}"
+
+
+_OF_A_HANDLER = frozenset({"ask", "query"})
+"""What only asks another agent's handler, and needs no word of its own."""
 
 
 _SHOWN_LENGTH = 200

@@ -36,6 +36,16 @@ def call(body):
         ('{"call":"1-1","fn":"P.f","args":[{"$secret":"hunter2"}]}', 'P.f("***")'),
         ('{"call":"1-1","fn":"P.f","digest":"abcdabcdabcdabcd"}', "P.f(digest abcdabcdabcd)"),
         ('{"call":"1-1","fn":"timer","until":99}', "timer until 99"),
+        ('{"call":"1-1","fn":"ask","to":"B/k","handler":"h","args":[7]}', "B/k.h(7)"),
+        ('{"call":"1-1","fn":"result","to":"B/k#2","handler":"h"}', "result B/k#2.h()"),
+        (
+            '{"call":"1-1","fn":"trigger","to":"B","handler":"h","args":[7],"timing":{}}',
+            "trigger B.h(7)",
+        ),
+        (
+            '{"call":"1-1","fn":"schedule","to":"B","handler":"h","args":[],"timing":{"name":"x"}}',
+            'schedule B.h() {"name":"x"}',
+        ),
     ],
 )
 def test_a_recorded_call_is_described_for_people(body, shown):
