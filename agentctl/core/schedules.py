@@ -37,7 +37,7 @@ class Schedules:
     def __init__(self) -> None:
         self.live: dict[ScheduleId, ScheduleRecord] = {}
         self.gone: dict[ScheduleId, UnscheduleRecord | SkippedRecord] = {}
-        self._names: dict[Identity, list[str]] = {}
+        self._names: dict[Identity, dict[str, None]] = {}
 
     def of(self, identity: Identity) -> Iterator[ScheduleRecord]:
         """The schedules of one instance, in the order in which they were first set."""
@@ -59,7 +59,7 @@ class Schedules:
         """Take a schedule, in the place of one of the same name."""
         at = record.of, record.schedule
         if at not in self.live:
-            self._names.setdefault(record.of, []).append(record.schedule)
+            self._names.setdefault(record.of, {})[record.schedule] = None
         self.gone.pop(at, None)
         self.live[at] = record
 
@@ -126,7 +126,7 @@ class Schedules:
         of, name = at
         del self.live[at]
         names = self._names[of]
-        names.remove(name)
+        del names[name]
         if not names:
             del self._names[of]
 
@@ -147,6 +147,6 @@ FOLDS: Final[Mapping[type, Callable[[Schedules, Any], None]]] = {
 
 def is_made_by_call(record: Record) -> bool:
     """Whether a call of the same agent made it: it counts once the call's result is there."""
-    if not isinstance(record, EventRecord | ScheduleRecord) or record.from_ is None:
-        return False
-    return isinstance(record, ScheduleRecord) or record.asker is None
+    if isinstance(record, EventRecord):
+        return record.from_ is not None and record.asker is None
+    return isinstance(record, ScheduleRecord) and record.from_ is not None
