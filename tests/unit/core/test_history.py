@@ -221,7 +221,7 @@ def test_r17_outcomes_are_forgotten_by_age_although_a_key_was_used_anew(fold):
 
 @pytest.mark.parametrize("do", ["invoke", "schedule"])
 def test_r16_an_answer_whose_event_or_schedule_was_cut_off_does_not_count(fold, do):
-    history = fold('{"answered":"k","do":"%s","value":{},"owed":true,"at":9}' % do)
+    history = fold(f'{{"answered":"k","do":"{do}","value":{{}},"owed":true,"at":9}}')
     history.end()
     assert history.answer_to("k") is None
 
