@@ -39,8 +39,8 @@ from agentctl.times import LAST_INSTANT_US
 ANSWERS_KEPT_US: Final = 60_000_000
 """Who asks for a change asks for 5 seconds, and longer only while somebody answers."""
 
-_PROMISES: Final = ("invoke", "schedule")
-"""What is answered in front of what it makes; any other change, asked again, finds itself done."""
+_PROMISES: Final = frozenset(["invoke", "cancel", "schedule", "unschedule", "pause"])
+"""What an answer stands in front of: the one record that it tells of."""
 
 LATELY: Final = 1000
 """So many of the last answers are told of again at a start."""
@@ -364,8 +364,8 @@ class JournalHistory:
     def end(self) -> None:
         """Take note that the journal ends here.
 
-        An answer that promises an event or a schedule stands in front of it, in one write: where a
-        crash cut that short, nobody heard the answer, and there is neither.
+        An answer that promises a record stands in front of it, in one write: where a crash cut
+        that short, nobody heard the answer, and there is no such record.
         """
         if self._promised is not None:
             self.answered.pop(self._promised, None)

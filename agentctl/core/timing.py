@@ -23,6 +23,9 @@ Source: TypeAlias = Literal["code", "file", "shell"]
 LONGEST_NAME: Final = 128
 """Of a schedule, in characters."""
 
+LONGEST_KEY: Final = 256
+"""An idempotency key, in characters."""
+
 SHORTEST_PERIOD_US: Final = 1_000
 """1 ms: each run is an event whose records are synced, and no disk keeps up with more."""
 
@@ -110,11 +113,25 @@ def check(timing: Timing) -> None:
         _check_name(timing.name)
     elif timing.recurs:
         raise UsageError("what recurs needs a name", hint='name it, like name="cleanup"')
+    if timing.key is not None:
+        check_key(timing.key)
     if timing.cron is not None:
         _check_cron(timing)
     if timing.due_us is not None:
         _check_instant(timing.due_us + max(0, timing.jitter_us), timing.due_us)
     _check_policies(timing)
+
+
+def check_key(key: str) -> None:
+    """Refuse an idempotency key that can't be one.
+
+    Raises:
+        UsageError: it is too long, or nothing.
+    """
+    if not 0 < len(key) <= LONGEST_KEY:
+        raise UsageError(
+            f"an idempotency key has 1 to {LONGEST_KEY} characters", hint="choose another key"
+        )
 
 
 def _check_name(name: str) -> None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from agentctl.core.kept import Asking
+from agentctl.core.suspicion import EventId
 from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
@@ -24,6 +25,7 @@ from agentctl.engines.local.asking.outcomes import (
     as_question,
     end_for,
     is_over,
+    number_when_made,
     outcome_request,
 )
 from agentctl.engines.local.asking.sending import send, set_schedule
@@ -197,7 +199,7 @@ class Answering:
 
     # -- questions of other agents
 
-    async def ask(self, request: AskRequest, asker: tuple[str, int] | None = None) -> Asked:
+    async def ask(self, request: AskRequest, asker: EventId | None = None) -> Asked:
         """Answer another agent's question, however long that takes.
 
         Args:
@@ -222,8 +224,11 @@ class Answering:
             wanted = wanted_by(runtime.spec, request)
             deadlocks.check(self._agents, self.waits, request, asker)
             number = self.put(runtime, wanted)
-        waiter = runtime.waiters.wait_for_answer(asking)
+        elif number is not None and asker is not None:
+            # Asked before a crash; what closes a circle with it may have come since the start.
+            self._check_known((runtime.name, number), request, asker)
         asked = None if number is None else (runtime.name, number)
+        waiter = runtime.waiters.wait_for_answer(asking)
         with self.waits.between(asker, asked):
             return answer_of(await waiter)
 
@@ -239,13 +244,27 @@ class Answering:
         """
         self.check_alive()
         runtime = self.agent(request.agent)
-        asker = None if sender is None else (sender.agent, sender.accepted.event)
-        if sender is not None and (request.event is None or request.event in runtime.open):
-            question = as_question(request, sender)
-            deadlocks.check(self._agents, self.waits, question, asker)
-        asked = None if request.event is None else (runtime.name, request.event)
-        with self.waits.between(asker, asked):
+        if sender is None:
             return answer_of(await self.end_for(request))
+        return answer_of(await self._end_for_event(runtime, request, sender))
+
+    async def _end_for_event(
+        self, runtime: AgentRuntime, request: OutcomeRequest, sender: Sender
+    ) -> End:
+        """Wait for an end for an event of this program, unless that would wait for it."""
+        question = as_question(request, sender)
+        asker = (sender.agent, sender.accepted.event)
+        if request.event is None:
+            deadlocks.check(self._agents, self.waits, question, asker)
+        number = await number_when_made(runtime, request)
+        if number in runtime.open:
+            self._check_known((runtime.name, number), question, asker)
+        with self.waits.between(asker, (runtime.name, number)):
+            return await self.end_for(request)
+
+    def _check_known(self, asked: EventId, request: AskRequest, asker: EventId) -> None:
+        deadlocks.check(self._agents, self.waits, request, asker)
+        deadlocks.check_event(self._agents, self.waits, asked, request, asker=asker)
 
     async def end_for(self, request: OutcomeRequest) -> End:
         """Wait until what a timing made has ended, however long; that is durable on return.

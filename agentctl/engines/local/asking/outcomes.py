@@ -35,9 +35,13 @@ def number_for(history: JournalHistory, request: OutcomeRequest) -> int | None:
         if (outcome := history.outcomes.get(at)) is not None:
             return outcome.outcome
     event = find_occurrence(history, request.identity, request.schedule, request.due_us)
-    if event is None:
-        raise gone(request)
-    return event.number
+    if event is not None:
+        return event.number
+    wanted = request.identity, request.schedule, request.due_us
+    for number, aside in history.asides.items():
+        if (aside.of, aside.schedule, aside.occurrence) == wanted:
+            return number
+    raise gone(request)
 
 
 def is_over(history: JournalHistory, request: OutcomeRequest) -> bool:
@@ -59,6 +63,17 @@ def gone(request: OutcomeRequest) -> OutcomeGone:
     )
 
 
+async def number_when_made(runtime: AgentRuntime, request: OutcomeRequest) -> int:
+    """Wait until a schedule has made that event, and give its number.
+
+    Raises:
+        OutcomeGone: nothing is kept of it.
+    """
+    while (number := number_for(runtime.history, request)) is None:
+        await runtime.waiters.wait_for_move((request.identity, request.schedule or ""))
+    return number
+
+
 async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
     """Wait until that event has ended, however long.
 
@@ -66,8 +81,7 @@ async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
         OutcomeGone: nothing is kept of it.
     """
     history = runtime.history
-    while (number := number_for(history, request)) is None:
-        await runtime.waiters.wait_for_move((request.identity, request.schedule or ""))
+    number = await number_when_made(runtime, request)
     while number in history.open or number in history.asides:
         end = await runtime.waiters.wait_for(number)
         if not isinstance(end.record, BugRecord):

@@ -19,8 +19,6 @@ from agentctl.records import EventRecord
 from agentctl.sdk.fields import HandlerSpec
 from agentctl.values import digest
 
-LONGEST_KEY = 256
-
 
 class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     """An event that somebody wants, its arguments checked.

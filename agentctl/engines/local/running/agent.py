@@ -71,7 +71,15 @@ class AgentRuntime:
         self.states = States(history, self.spec)
         self.instances: Holders[Identity] = Holders()
         self.calendar = Calendar(
-            Agenda(self.spec, history, program, self.append_bodies, self._come, self.waiters.moved)
+            Agenda(
+                self.spec,
+                history,
+                program,
+                write=self.append_bodies,
+                soon=self.durable_soon,
+                begin=self._come,
+                moved=self.waiters.moved,
+            )
         )
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
@@ -214,7 +222,7 @@ class AgentRuntime:
 
     def heard(self, number: int) -> bool:
         """Whether somebody in this program waits for the outcome."""
-        return self.waiters.heard(number) or self.open[number].accepted.from_ is not None
+        return self.waiters.heard(number) or asking_of(self.open[number]) is not None
 
     def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         """Put one record on record, with its audit lines."""

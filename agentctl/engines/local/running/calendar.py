@@ -35,6 +35,7 @@ class Agenda:
 
     Attributes:
         write: puts bodies and their audit lines on record.
+        soon: sees to it that what was put on record is durable within 10 ms.
         begin: takes an event whose moment has come, or that was made by a schedule.
         moved: is told of a schedule that fired, or was changed.
     """
@@ -43,6 +44,7 @@ class Agenda:
     history: JournalHistory
     program: ProgramCore
     write: Callable[[Sequence[bytes], Sequence[str]], None]
+    soon: Callable[[], None]
     begin: Callable[[EventHistory], None]
     moved: Callable[[ScheduleId], None]
 
@@ -156,6 +158,7 @@ class Calendar:
         agent = self._agenda.spec.name
         lines = [line for record in records for line in audit_lines(agent, record, None)]
         self._agenda.write(bodies, lines)
+        self._agenda.soon()  # what is only skipped waits for nothing, and is to be told of
         # Crash here: accepted and moved on; or, cut short, the rest is decided anew.
         for record in records:
             if isinstance(record, SkippedRecord):
@@ -205,10 +208,10 @@ class Calendar:
         if at is None:
             return True
         self._under_way.setdefault(at, set()).add(accepted.event)
+        if accepted.next is None:
+            return True  # it fires once: nothing queues behind it
         schedule = self._schedules.live.get(at)
-        if schedule is None or schedule.overlap == "allow":
-            return True
-        if schedule.period is None and schedule.cron is None:
+        if schedule is not None and schedule.overlap == "allow":
             return True
         return self._lines.take(at, accepted.event)
 
