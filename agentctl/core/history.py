@@ -89,6 +89,7 @@ class JournalHistory:
         self.stopping = False
         self.latest_us = 0
         self.records = 0
+        self._carried_to = 0
         self._promised: str | None = None
         self._held: tuple[str, Record, bytes] | None = None
 
@@ -122,7 +123,7 @@ class JournalHistory:
         event = self.requeuing.get(number) if self.requeuing else None
         event = event or self.open.get(number)
         of = type(record)
-        if of in AUDITED and self._trail is not None:
+        if self._trail is not None and of in AUDITED and not self._is_carried_over():
             self._audit(self._trail, record, event or self.kept.events.get(number))
         if of in FOLDS:
             self.schedules.fold(record, carried_over=self._is_carried_over())
@@ -142,19 +143,17 @@ class JournalHistory:
     def _audit(self, trail: AuditTrail, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
         assert isinstance(header, Header)
-        if self._is_carried_over():
-            return
         if number_of(record) in self.asides and not isinstance(record, RequeuedRecord | DropRecord):
             return  # a requeue puts back what was audited when it first happened
         trail.add(audit_lines(header.agent, record, event.accepted if event else None))
 
     def _is_carried_over(self, line: int | None = None) -> bool:
         """Whether the record being folded, or that of a line, is one that a rewrite took along."""
-        line = self.records if line is None else line
-        return self.header is not None and 1 < line <= 1 + self.header.kept
+        return 1 < (self.records if line is None else line) <= self._carried_to
 
     def _header(self, record: Header, _body: bytes) -> None:
         self.header = record
+        self._carried_to = 1 + record.kept
         self.next_event = record.next
         if self._keep is None:
             self.kept = Kept(record.keep)

@@ -149,6 +149,6 @@ FOLDS: Final[Mapping[type, Callable[[Schedules, Any], None]]] = {
 
 def is_made_by_call(record: Record) -> bool:
     """Whether a call of the same agent made it: it counts once the call's result is there."""
-    if not isinstance(record, EventRecord | ScheduleRecord) or record.from_ is None:
-        return False
-    return isinstance(record, ScheduleRecord) or record.asker is None
+    if isinstance(record, EventRecord):
+        return record.from_ is not None and record.asker is None
+    return isinstance(record, ScheduleRecord) and record.from_ is not None

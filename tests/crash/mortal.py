@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import selectors
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 
 from mortal_world import ROOT, World, read
 from reading_raw import Seen
+from steady import SteadyLoop
 
 from agentctl import call_key, service_key
 from agentctl.core.compaction import COMPACTS_AT
@@ -34,30 +34,6 @@ from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import FakeClock
 
 LONGEST_S = 20.0
-TURN_S = 5e-5
-
-
-class _Turns(selectors.DefaultSelector):
-    """Counts a loop's turns, and what it waits for nothing but time."""
-
-    passed_s = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        found = super().select(timeout)
-        self.passed_s += TURN_S if found or not timeout else timeout
-        return found
-
-
-class SteadyLoop(asyncio.SelectorEventLoop):
-    """A loop whose time is that of its turns: a busy machine changes nothing in a life."""
-
-    def __init__(self) -> None:
-        self._turns = _Turns()
-        super().__init__(self._turns)
-
-    def time(self) -> float:
-        return self._turns.passed_s
-
 
 class TickingClock(FakeClock):
     """A clock that a test moves on, and that never tells the same time twice."""
