@@ -77,3 +77,15 @@ def test_r18_what_is_taken_out_of_the_file_is_cancelled() -> None:
     world = Filed()
     world.start(START_US + HOUR_US)
     assert world.start(None) == ([], [])
+
+
+def test_r18_what_the_file_sets_is_durable_once_the_program_has_started() -> None:
+    world = Filed()
+    world.due_us = START_US + HOUR_US
+
+    async def journals() -> list[bytes]:
+        async with world.host(bind(Bell), jumps=False):
+            cut = [world.disk.after_power_cut(seed) for seed in range(5)]
+            return [disk.read_file("/memory/agents/Bell/journal") for disk in cut]
+
+    assert all(b'"schedule":"once"' in journal for journal in asyncio.run(journals()))

@@ -18,7 +18,7 @@ FILE = "kavach.toml"
 
 
 def bring_in_line(agents: Mapping[str, AgentRuntime], wishes: Mapping[str, Sequence[Wish]]) -> None:
-    """Set what the file says, and cancel what it said before and says no longer.
+    """Set what the file says, and cancel what it said before and says no longer, durably.
 
     Raises:
         Conflict: another source has set one of these names; nothing was changed.
@@ -35,6 +35,9 @@ def bring_in_line(agents: Mapping[str, AgentRuntime], wishes: Mapping[str, Seque
             # Crash here: any first part of them counts; the next start does the rest.
             for record in records:
                 ground.take(record)
+            # Else nothing asks for a sync before the first of them fires, which may be long.
+            ground.settle()
+            agents[name].durable_soon()  # which writes the audit lines
 
 
 def _changes(
