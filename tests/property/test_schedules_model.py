@@ -330,7 +330,7 @@ class Machine(RuleBasedStateMachine):
         self.life([None] * 3, "stop")
         self.life([10], "stop")
         ran = {int(key.split("-")[1]) for key in self.marks.made}
-        there = {number for number in self.ledger.runs}
+        there = set(self.ledger.runs)
         assert ran == there, "an occurrence that was accepted never ran"
         self.misses_stand_in_the_audit_log()
 
