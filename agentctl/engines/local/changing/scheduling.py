@@ -59,7 +59,7 @@ def put(
     """
     name, of = wish.timing.name or "", wish.identity
     known = ground.history.schedules.live.get((of, name))
-    wanted = wish.record(seed, ground.now_us())
+    wanted = wish.record(seed, ground.wall_us(), at_us=ground.now_us())
     record = setting.decide(ground.agent, known, wanted, anchored=wish.timing.anchored, force=force)
     stands = record or known
     assert stands is not None
@@ -125,7 +125,7 @@ def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
     if (gone := schedules.gone.get(at)) is not None:
         missed = isinstance(gone, SkippedRecord)
         return Cancellation.FINISHED if missed else Cancellation.ALREADY_CANCELLED
-    if due_us is not None and due_us > ground.now_us():
+    if due_us is not None and due_us > ground.wall_us():
         return Cancellation.ALREADY_CANCELLED  # another took its place before it was due
     return Cancellation.UNKNOWN
 
@@ -145,7 +145,7 @@ def pause(ground: Ground, request: PauseRequest, answered: Answered) -> Paused:
     if request.pause:
         record, due_us, passed = PausedRecord(known.schedule, known.of, by, at=now_us), known.due, 0
     else:
-        passed, due_us = timetable.passed(known, now_us)
+        passed, due_us = timetable.passed(known, ground.wall_us())
         record = ResumedRecord(known.schedule, known.of, due_us, passed, by, at=now_us)
     answer = Paused(instance, known.schedule, request.pause, True, due_us, passed)
     ground.commit([*answered(ground, request, answer), record])
@@ -168,7 +168,7 @@ def fire(ground: Ground, request: FireRequest) -> Accepted:
             bytes(known.args),
             bytes(known.kwargs) if isinstance(known.kwargs, Raw) else None,
             schedule=known.schedule,
-            occurrence=timetable.Run(ground.now_us(), 0, None),
+            occurrence=timetable.Run(ground.wall_us(), 0, None),
             beside=True,
             request=request.id,
         )
