@@ -113,8 +113,7 @@ class JournalHistory:
         at_us = getattr(record, "at", 0)
         if not 0 <= at_us <= LAST_INSTANT_US:
             raise ValueError(f"the time {at_us} of {kind!r} is none that a date can show")
-        if at_us > self.latest_us:
-            self.latest_us = at_us
+        self.latest_us = max(self.latest_us, at_us)
         number = number_of(record)
         event = self.requeuing.get(number) if self.requeuing else None
         event = event or self.open.get(number)
