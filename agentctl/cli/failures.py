@@ -124,6 +124,9 @@ def failure_of_end(end: Ended, *, beside: bool = False) -> Failure:
     elif end.status == "cancelled":
         code, what, detail = 1, f"{event} was cancelled", "somebody cancelled it before it ended"
         hint = "invoke it again if it is wanted after all"
+    elif end.status == "missed":
+        code, what, detail = 1, f"{event} was missed", f"{end.text}, and never began"
+        hint = "invoke it again if it is wanted after all"
     else:
         code, what = 1, f"{event} failed"
         detail = error_text(end.type, end.text)

@@ -6,15 +6,14 @@ Invariant: any JSON object gives a line; what isn't understood is shown as its J
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
 
+from agentctl.cli import schedule_records
 from agentctl.cli.failures import error_text
 from agentctl.ops.journal import MARK
 from agentctl.ops.journal_documents import SeenRecord
-from agentctl.times import LAST_INSTANT_US, format_duration, to_rfc3339
 
 
 def row(record: SeenRecord) -> tuple[str, str, str, str, str]:
@@ -44,18 +43,6 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _asked(fields: Mapping[str, Any]) -> str:
-    parts = [_json(fields["args"])] if "args" in fields else []
-    parts += [f"{name}={_json(value)}" for name, value in fields.get("kwargs", {}).items()]
-    return " ".join(parts)
-
-
-def _until(instant_us: object) -> str:
-    if isinstance(instant_us, int) and 0 <= instant_us <= LAST_INSTANT_US:
-        return to_rfc3339(instant_us)
-    return str(instant_us)
-
-
 def _header(fields: Mapping[str, Any]) -> str:
     cut = f"; cut off: {fields['cut']}" if fields.get("cut") else ""
     return f"format {fields['journal']}, next event {fields['next']}{cut}"
@@ -63,50 +50,17 @@ def _header(fields: Mapping[str, Any]) -> str:
 
 def _call(fields: Mapping[str, Any]) -> str:
     if fields["fn"] == "timer":
-        return f"timer until {_until(fields['until'])}"
+        return f"timer until {schedule_records.instant(fields['until'])}"
+    if "to" in fields:
+        return schedule_records.call_of_another(fields)
     once = " (not repeated)" if fields.get("repeat") is False else ""
-    to = f"{fields['fn']} {fields['to']}.{fields['handler']}" if "to" in fields else fields["fn"]
-    return f"{to} {_asked(fields)}".rstrip() + once
+    return f"{fields['fn']} {schedule_records.asked(fields)}".rstrip() + once
 
 
 def _event(fields: Mapping[str, Any]) -> str:
     asked_by = f", asked by {fields['from']}" if fields.get("from") else ""
-    by = f", by the schedule {fields['schedule']}" if fields.get("schedule") else ""
-    return f"{fields['handler']} {_asked(fields)}{by}{asked_by}"
-
-
-def _schedule(fields: Mapping[str, Any]) -> str:
-    """What was set: its name and instance, what it runs, and when."""
-    cron = f"cron {fields['cron']} {fields.get('tz')}" if fields.get("cron") else ""
-    recurs = cron or _every(fields.get("period"))
-    when = f"due {_until(fields['due'])}{f', {recurs}' if recurs else ''}"
-    return f"{_of(fields, 'schedule')}: {fields['handler']} {_asked(fields)}, {when}"
-
-
-def _every(period_us: object) -> str:
-    if not isinstance(period_us, int):
-        return ""
-    return f"every {format_duration(timedelta(microseconds=period_us))}"
-
-
-def _of(fields: Mapping[str, Any], kind: str) -> str:
-    """A schedule's name, behind its instance if that has an identity."""
-    return "/".join((*fields.get("of", ()), fields[kind]))
-
-
-def _skipped(fields: Mapping[str, Any]) -> str:
-    times = "1 time" if fields.get("count", 1) == 1 else f"{fields['count']} times"
-    why = fields.get("why", "missed")
-    return f"{_of(fields, 'skipped')}: {times}, from {_until(fields['due'])} on ({why})"
-
-
-def _resumed(fields: Mapping[str, Any]) -> str:
-    passed = f", {fields['count']} passed" if fields.get("count") else ""
-    return f"{_of(fields, 'resumed')}: due {_until(fields['due'])}{passed}"
-
-
-def _missed(fields: Mapping[str, Any]) -> str:
-    return f"{format_duration(timedelta(microseconds=fields['late_us']))} late"
+    said = f"{fields['handler']} {schedule_records.asked(fields)}"
+    return said + schedule_records.why_then(fields) + asked_by
 
 
 def _error(fields: Mapping[str, Any]) -> str:
@@ -175,11 +129,11 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "deleted": lambda fields: f"{'/'.join(fields['deleted'])} {_who(fields)}".strip(),
     "told": lambda fields: f"{fields['told']} has the answer",
     "answered": lambda fields: f"{fields['do']}: {_json(fields['value'])}",
-    "schedule": _schedule,
-    "skipped": _skipped,
-    "unschedule": lambda fields: f"{_of(fields, 'unschedule')} {_who(fields)}".strip(),
-    "paused": lambda fields: f"{_of(fields, 'paused')} {_who(fields)}".strip(),
-    "resumed": _resumed,
-    "missed": _missed,
+    "schedule": schedule_records.schedule,
+    "skipped": schedule_records.skipped,
+    "unschedule": schedule_records.named,
+    "paused": schedule_records.named,
+    "resumed": schedule_records.resumed,
+    "missed": schedule_records.missed,
     MARK: lambda fields: f"{fields[MARK]} bytes are durable",
 }

@@ -87,6 +87,8 @@ class Teller:
             _say(logging.INFO, f"{event} {end.status}", event)
         elif end.status == "failed":
             _say(logging.WARNING, f"{event} failed: {error_text(end.type, end.text)}", event)
+        elif end.status == "missed":
+            _say(logging.WARNING, f"{event} was missed: {end.text}", event)
         else:
             where = f" ({end.line})" if end.line else ""
             next_step = "take the change back" if end.divergence else "mend the code"

@@ -39,6 +39,9 @@ from agentctl.times import LAST_INSTANT_US
 ANSWERS_KEPT_US: Final = 60_000_000
 """Who asks for a change asks for 5 seconds, and longer only while somebody answers."""
 
+_PROMISES: Final = frozenset(["invoke", "cancel", "schedule", "unschedule", "pause"])
+"""What an answer stands in front of: the one record that it tells of."""
+
 LATELY: Final = 1000
 """So many of the last answers are told of again at a start."""
 
@@ -75,7 +78,7 @@ class JournalHistory:
         self.next_event = 1
         self.open: dict[int, EventHistory] = {}
         self.states: dict[Identity, StateRecord] = {}
-        self.outcomes: dict[tuple[Identity, str], OutcomeRecord] = {}
+        self.outcomes: OrderedDict[tuple[Identity, str], OutcomeRecord] = OrderedDict()
         self.to_tell: deque[tuple[str, Asking]] = deque(maxlen=LATELY)
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
@@ -287,7 +290,8 @@ class JournalHistory:
     def forget(self, of: Identity) -> None:
         """Drop what is known of an instance that was deleted."""
         self.states.pop(of, None)
-        self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
+        for at in [at for at in self.outcomes if at[0] == of]:
+            del self.outcomes[at]
         self.kept.forget(of)
         self.schedules.forget(of)
 
@@ -331,7 +335,7 @@ class JournalHistory:
 
     def _answered(self, record: AnsweredRecord, _body: bytes) -> None:
         self.remember(record)
-        if record.do == "invoke" and not self._is_carried_over():
+        if record.do in _PROMISES and not self._is_carried_over():
             self._promised = record.answered
 
     def remember(self, record: AnsweredRecord) -> None:
@@ -350,8 +354,8 @@ class JournalHistory:
     def end(self) -> None:
         """Take note that the journal ends here.
 
-        An answer that promises an event stands in front of it, in one write: where a crash cut
-        that short, nobody heard the answer, and there is no event.
+        An answer that promises a record stands in front of it, in one write: where a crash cut
+        that short, nobody heard the answer, and there is no such record.
         """
         if self._promised is not None:
             self.answered.pop(self._promised, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from agentctl.core.event_history import CANCEL, EventHistory
 from agentctl.records import CallRecord, OkRecord
@@ -110,13 +110,19 @@ def _same_json(recorded: Raw | UnsetType, asked: Raw | UnsetType) -> bool:
 
 
 def describe(call: CallRecord) -> str:
-    """Write a recorded call for people: `Payments.refund(7)`."""
+    """Write a recorded call for people: `Payments.refund(7)`, `trigger Bot.request(7)`."""
     if call.until is not None:
         return f"{call.fn} until {call.until}"
+    if call.fn == "schedules" or (call.to is not None and call.args is UNSET):
+        return f"{call.fn} {call.to or ''}".rstrip()
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
-    fn = call.fn if call.to is None else f"{call.to}.{call.handler}"
-    return f"{fn}({_shown(args, kwargs, call.digest)})"
+    if call.to is None:
+        return f"{call.fn}({_shown(args, kwargs, call.digest)})"
+    asked = f"{call.to}.{call.handler}({_shown(args, kwargs, call.digest)})"
+    verb = f"{call.fn} " if isinstance(call.timing, Raw) else ""
+    timing = bytes(call.timing).decode() if isinstance(call.timing, Raw) else "{}"
+    return f"{verb}{asked}" if timing == "{}" else f"{verb}{asked} {timing}"
 
 
 _SHOWN_LENGTH = 200

@@ -6,6 +6,7 @@ schedule moves to stands in the record that moves it.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -36,7 +37,7 @@ class Schedules:
 
     def __init__(self) -> None:
         self.live: dict[ScheduleId, ScheduleRecord] = {}
-        self.gone: dict[ScheduleId, UnscheduleRecord | SkippedRecord] = {}
+        self.gone: OrderedDict[ScheduleId, UnscheduleRecord | SkippedRecord] = OrderedDict()
         self._names: dict[Identity, dict[str, None]] = {}
 
     def of(self, identity: Identity) -> Iterator[ScheduleRecord]:
@@ -109,7 +110,8 @@ class Schedules:
         """Drop the schedules of an instance that was deleted."""
         for name in self._names.pop(of, ()):
             del self.live[of, name]
-        self.gone = {at: one for at, one in self.gone.items() if at[0] != of}
+        for at in [at for at in self.gone if at[0] == of]:
+            del self.gone[at]
 
     def forget_gone(self, before_us: int) -> None:
         """Forget what was cancelled before then."""

@@ -18,6 +18,7 @@ from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
 from agentctl.core.states import TIMER, OpenWord, Pending, pending_of, word_of
 from agentctl.names import Identity
+from agentctl.record_moves import DeletedRecord, ToldRecord
 from agentctl.records import CallRecord, EventRecord, Header, decode
 
 _BEGIN: Final = re.compile(rb'\{"([a-z]+)":"?([0-9]{1,18})(?:-([0-9.]+)")?').match
@@ -158,6 +159,13 @@ class Tally:
             self.agent, self.kept = record.agent, record.kept
         elif type(record) in FOLDS:
             self.schedules.fold(record, carried_over=self._is_carried_over)
+        elif isinstance(record, DeletedRecord):
+            self.schedules.forget(record.deleted)
+        elif isinstance(record, ToldRecord):
+            number = b"%d" % record.event
+            event = self._live.get(number) or self._failed.get(number)
+            if event is not None and number not in self._requeuing:
+                event.records += 1
 
     @property
     def schedules(self) -> Schedules:

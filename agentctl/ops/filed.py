@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from agentctl.engines.local.asking.sending import wish_by
 from agentctl.engines.schedules import SetRequest
 from agentctl.errors import AgentctlError, NotFound, UsageError
+from agentctl.names import format_instance
 from agentctl.project.loading import LoadedAgent
 from agentctl.project.model import FileSchedule, Project
 from agentctl.sdk.agent import spec_of
@@ -20,19 +21,24 @@ def filed(project: Project, agents: Sequence[LoadedAgent]) -> Sequence[SetReques
     """What the file asks for, as far as these agents go.
 
     Raises:
-        ProjectError: a handler isn't there, or takes other arguments.
+        ProjectError: a handler isn't there, or takes other arguments; an instance isn't one, or is
+            another one written otherwise.
     """
     specs = {spec_of(one.cls).name: spec_of(one.cls) for one in agents}
-    requests = []
+    requests, places = [], set()
     for one in project.schedules():
         if one.agent in specs:
-            request = _request(one)
+            request, table = _request(one), ("schedules", str(one.timing.name))
             try:
-                wish_by(specs[one.agent], request)
+                wish = wish_by(specs[one.agent], request)
             except AgentctlError as error:
                 raise project.file.error(
-                    ("schedules", str(one.timing.name), _key(error)), error.message, hint=error.hint
+                    (*table, _key(error)), error.message, hint=error.hint
                 ) from None
+            if (place := (*table, wish.identity)) in places:  # 7 and 07 are one number
+                instance = format_instance(one.agent, wish.identity)
+                raise project.file.error((*table, "instances"), f"{instance} stands there twice")
+            places.add(place)
             requests.append(request)
     return requests
 

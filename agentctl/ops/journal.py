@@ -25,8 +25,11 @@ from agentctl.times import LAST_INSTANT_US, to_rfc3339
 MARK: Final = "synced"
 """The kind of a line that is no record: it only says how many bytes were durable."""
 
+_OF_SCHEDULES: Final = ("schedule", "skipped", "unschedule", "paused", "resumed")
+"""Kinds that begin with a schedule's name, which may look like a call's: `2026-11`."""
+
 # Their first member is no event's number.
-_OF_NO_EVENT: Final = frozenset({"journal", "stopping", "stop", "state", MARK})
+_OF_NO_EVENT: Final = frozenset(["journal", "stopping", "stop", "state", MARK, *_OF_SCHEDULES])
 _CALL: Final = re.compile(r"(\d{1,18})-(\d[\d.]*)")
 _BEGIN: Final = re.compile(rb'\{"([a-z]+)":"?([0-9]{1,18})[-,}]')
 

@@ -42,13 +42,10 @@ class Template:
 
 
 def list_templates(folder: Path | None = None) -> list[Template]:
-    """List the templates in `folder`, the default first, the others by name.
-
-    Without a folder they are those that agentctl comes with.
-    """
+    """List the templates in `folder`, the default one first; those that agentctl comes with."""
     folder = folder or templates_folder()
-    found = [_read_template(path.parent) for path in folder.glob(f"*/{_ABOUT_FILE}")]
-    return sorted(found, key=lambda one: (one.name != DEFAULT_TEMPLATE, one.name))
+    found = [_read_template(path.parent) for path in sorted(folder.glob(f"*/{_ABOUT_FILE}"))]
+    return sorted(found, key=lambda one: one.name != DEFAULT_TEMPLATE)
 
 
 def templates_folder() -> Path:

@@ -160,7 +160,7 @@ def _check(made: Sent) -> None:
     Raises:
         ValueError: it doesn't.
     """
-    texts = (made.instance, made.handler, made.schedule or "", made.key or "")
+    texts = (made.instance, made.handler, made.schedule or "", made.key or "", made.cron or "")
     if not all(isinstance(one, str) for one in texts) or not made.handler.isidentifier():
         raise ValueError(f"{made.handler!r} is no handler, or a name is no text")
     _check_instance(made.instance)

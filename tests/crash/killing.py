@@ -1,6 +1,7 @@
 """Killing real programs at random moments, and holding what is left to what was promised.
 
-Owns: the rounds of kills (`Rounds`), for the test and for `scripts/soak`. Keeps: every process that
+Owns: the rounds of kills (`Rounds`), for the test and for `scripts/soak`, and two programs that are
+killed in turn (`Pair`). Keeps: every process that
 it kills is one that it started, by its id. Never: decides by time alone what a kill hit; the
 program says where it was in a file that both map.
 """
@@ -26,6 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PLACES = ("accepting", "in_a_call", "between_calls", "syncing", "recovering", "rewriting")
 LONGEST_S = 0.08
 START_S = 20.0
+PAIR_START_S = 30.0
 
 
 def environment() -> dict[str, str]:
@@ -35,6 +37,47 @@ def environment() -> dict[str, str]:
 
 def words_of(path: Path) -> list[list[str]]:
     return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+
+class Pair:
+    """Two programs, each of an agent; what is killed is started again.
+
+    Args:
+        program: `program FOLDER AGENT`, which touches `ready AGENT` once it is started.
+    """
+
+    def __init__(self, folder: Path, program: Path) -> None:
+        self.folder = folder
+        self.program = program
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, agent: str) -> None:
+        (self.folder / f"ready {agent}").unlink(missing_ok=True)
+        with (self.folder / "stderr").open("ab") as stderr:
+            self.running[agent] = subprocess.Popen(
+                [sys.executable, str(self.program), str(self.folder), agent],
+                stderr=stderr,
+                env=environment(),
+            )
+
+    def until_ready(self, agent: str) -> None:
+        give_up_s = time.monotonic() + PAIR_START_S
+        while not (self.folder / f"ready {agent}").exists() and time.monotonic() < give_up_s:
+            time.sleep(0.002)
+
+    def kill(self, agent: str) -> None:
+        program = self.running.pop(agent)
+        program.kill()
+        assert program.wait(10) == -signal.SIGKILL, self.stderr
+
+    @property
+    def stderr(self) -> str:
+        return (self.folder / "stderr").read_text()[-3000:]
+
+    def close(self) -> None:
+        for program in self.running.values():
+            program.kill()
+            program.wait(10)
 
 
 @dataclass

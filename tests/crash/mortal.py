@@ -19,6 +19,7 @@ from typing import Any
 
 from mortal_world import ROOT, World, read
 from reading_raw import Seen
+from steady import SteadyLoop
 
 from agentctl import call_key, service_key
 from agentctl.core.compaction import COMPACTS_AT
@@ -96,7 +97,7 @@ class Life:
         self.clock = TickingClock(self.world.wall_us)
         self.host: Host | None = None
         self.waiting: list[asyncio.Future[Any]] = []
-        self.loop: asyncio.SelectorEventLoop | None = None
+        self.loop: SteadyLoop | None = None
         self._nonces = (f"{self.world.lives:04x}{n:012x}" for n in itertools.count())
         for name in beside:
             if name not in self.world.beside:
@@ -126,7 +127,7 @@ class Life:
 
     def run(self, step: Callable[[Life], Awaitable[None]]) -> BaseException | None:
         """Live; None: the step was done. Else what the program ended of."""
-        self.loop = loop = asyncio.SelectorEventLoop()
+        self.loop = loop = SteadyLoop()
         loop.set_exception_handler(lambda _loop, _context: None)
         main = loop.create_task(self._main(step))
         main.add_done_callback(lambda _: loop.stop())
@@ -172,7 +173,7 @@ class Life:
             elif future.cancelled() or not isinstance(future.exception(), DiskTrouble | None):
                 self.world.breaks(f"a caller got {future}, not DiskTrouble")
 
-    def _bury(self, loop: asyncio.SelectorEventLoop) -> None:
+    def _bury(self, loop: SteadyLoop) -> None:
         """Close what the dead left, under the eyes of the world."""
         self.disk.dead = True
         calls = sum(map(len, self.world.made.values()))
@@ -190,8 +191,12 @@ class Life:
 
     # -- what a living program does
 
-    async def start(self, *bindings: Any) -> Host:
-        """Enter a host on this life's disk and clock; leaving it is up to `stop`."""
+    async def start(self, *bindings: Any, filed: Sequence[Any] | None = None) -> Host:
+        """Enter a host on this life's disk and clock; leaving it is up to `stop`.
+
+        Args:
+            filed: the schedules that `kavach.toml` sets, if it is asked.
+        """
 
         def options(base: Any) -> Any:
             from dataclasses import replace
@@ -200,6 +205,7 @@ class Life:
                 base,
                 root=Path(ROOT),
                 clock=self.clock,
+                filed=filed,
                 entropy=lambda: next(self._nonces),
                 compacts_at=self.compacts_at,
                 stores=lambda root, name: FilesStore(root, name, self.disk, clock=self.clock),

@@ -23,8 +23,15 @@ VERBS = {
     "cancelled": "cancelled",
     "retry": "retried",
     "deleted": "deleted",
+    "missed": "missed",
+    "schedule": "schedule set",
+    "unschedule": "schedule cancelled",
+    "paused": "schedule paused",
+    "resumed": "schedule resumed",
 }
-NOT_OF_AN_EVENT = ("journal", "stop", "stopping", "schedule", "answered", "told")
+OF_SCHEDULES = ("schedule", "skipped", "unschedule", "paused", "resumed")
+NOT_OF_AN_EVENT = ("journal", "stop", "stopping", "answered", "told", *OF_SCHEDULES)
+SKIPS = {"missed": "missed", "late": "missed", "overlap": "skipped", "key": "skipped"}
 
 
 def records_of(content: bytes) -> list[dict[str, Any]]:
@@ -57,7 +64,18 @@ def number(record: dict[str, Any]) -> int:
 
 
 def is_end(record: dict[str, Any]) -> bool:
-    return kind(record) in ("done", "failed", "cancelled")
+    return kind(record) in ("done", "failed", "cancelled", "missed")
+
+
+def is_made_by_call(record: dict[str, Any]) -> bool:
+    """Whether the record counts only with the one that follows it, the result of that call."""
+    made = kind(record) == "schedule" or (kind(record) == "event" and "asker" not in record)
+    return made and "from" in record
+
+
+def moves(record: dict[str, Any]) -> bool:
+    """Whether an event's record moves its schedule on."""
+    return "schedule" in record and not record.get("beside")
 
 
 class Seen:
@@ -66,6 +84,9 @@ class Seen:
     def __init__(self, content: bytes) -> None:
         self.records = records_of(content)
         self.header = self.records[0] if self.records else None
+        kept = self.header.get("kept", 0) if self.header else 0
+        if len(self.records) > 1 + kept and is_made_by_call(self.records[-1]):
+            self.records.pop()  # cut short
         self.accepted: dict[int, dict[str, Any]] = {}
         self.outcomes: set[str] = set()
         self.ended: list[int] = []
@@ -114,6 +135,35 @@ class Seen:
         agent = self.header["agent"] if self.header else ""
         return "/".join([agent, *event.get("of", [])]) + "-" + call
 
+    @property
+    def schedules(self) -> dict[tuple[str, ...], dict[str, Any]]:
+        """The schedules that are set, by instance and name; each as its record, moved on."""
+        live: dict[tuple[str, ...], dict[str, Any]] = {}
+        kept = self.header.get("kept", 0) if self.header else 0
+        asides: set[int] = set()
+        for place, record in enumerate(self.records):
+            name, value = kind(record), record[kind(record)]
+            at = (*record.get("of", ()), value if isinstance(value, str) else "")
+            if name == "aside":
+                asides.add(value)
+            elif name == "schedule":
+                live[at] = record
+            elif place <= kept:
+                continue  # it says what was, not what becomes of them
+            elif name == "skipped" or (name == "event" and moves(record) and value not in asides):
+                at = at if name == "skipped" else (*record.get("of", ()), record["schedule"])
+                live[at] = {**live[at], "due": record.get("next")}
+                if live[at]["due"] is None:
+                    del live[at]
+            elif name == "unschedule":
+                del live[at]
+            elif name in ("paused", "resumed"):
+                due = record.get("due", live[at]["due"])
+                live[at] = {**live[at], "paused": name == "paused", "due": due}
+            elif name == "deleted":
+                live = {of: one for of, one in live.items() if list(of[:-1]) != list(value)}
+        return live
+
     def audit(self) -> list[tuple[int, str, int]]:
         """The audit lines that come of this journal: time, verb, event."""
         if self.header is None:
@@ -131,7 +181,11 @@ class Seen:
             if name in VERBS and not carried_over and not again and not said_before:
                 if "was" in record:  # a fresh requeue is told of by the new event's own line
                     lines.append((record["at"], "requeued", record["was"]))
+                if record.get("missed", 0) and name == "event":
+                    lines.append((record["at"], "missed", 0))
                 lines.append((record["at"], VERBS[name], event))
+            if name == "skipped" and not carried_over:
+                lines.append((record["at"], SKIPS[record.get("why", "missed")], 0))
             if name == "aside":
                 asides.add(event)
             elif name == "event":

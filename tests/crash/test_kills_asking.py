@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -14,50 +12,13 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from killing import environment, words_of
+from killing import Pair, words_of
 from reading_raw import Seen, audit_of
 
 PROGRAM = Path(__file__).with_name("ask_program.py")
 KILLS = int(os.environ.get("AGENTCTL_ASKING_KILLS", "30"))
 LONGEST_S = 0.25
-START_S = 30.0
 AGENTS = ("Front", "Desk")
-
-
-class Pair:
-    """The two programs; what is killed is started again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.running: dict[str, subprocess.Popen[bytes]] = {}
-
-    def start(self, agent: str) -> None:
-        (self.folder / f"ready {agent}").unlink(missing_ok=True)
-        with (self.folder / "stderr").open("ab") as stderr:
-            self.running[agent] = subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(self.folder), agent],
-                stderr=stderr,
-                env=environment(),
-            )
-
-    def until_ready(self, agent: str) -> None:
-        give_up_s = time.monotonic() + START_S
-        while not (self.folder / f"ready {agent}").exists() and time.monotonic() < give_up_s:
-            time.sleep(0.002)
-
-    def kill(self, agent: str) -> None:
-        program = self.running.pop(agent)
-        program.kill()
-        assert program.wait(10) == -signal.SIGKILL, self.stderr
-
-    @property
-    def stderr(self) -> str:
-        return (self.folder / "stderr").read_text()[-3000:]
-
-    def close(self) -> None:
-        for program in self.running.values():
-            program.kill()
-            program.wait(10)
 
 
 def records(folder: Path, agent: str) -> list[dict]:
@@ -93,7 +54,7 @@ def check(folder: Path) -> int:
 @pytest.mark.timeout(200 + 5 * KILLS)
 def test_g15_two_programs_that_are_killed_at_random_answer_each_question_once(tmp_path):
     chance = random.Random(15)
-    pair = Pair(tmp_path)
+    pair = Pair(tmp_path, PROGRAM)
     try:
         for agent in AGENTS:
             pair.start(agent)

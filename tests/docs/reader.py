@@ -1,7 +1,8 @@
 """A reader of journals, written from docs/format.md and records.md, without a line of agentctl.
 
 It follows the chain of checksums, tells damage from a tail that doesn't count, and finds the open
-events with what each has done. Should the page be wrong or leave something out, this fails first.
+events with what each has done, and the schedules. Should the page be wrong or leave something out,
+this fails first.
 """
 
 import json
@@ -56,10 +57,44 @@ def records(data):
     return found
 
 
+def counting(found):
+    """The records, without what a call made in a write that ends before the call's result."""
+    last = found[-1] if found else {}
+    kind = next(iter(last), None)
+    made = "from" in last and (kind == "schedule" or (kind == "event" and "asker" not in last))
+    kept = 1 + found[0].get("kept", 0) if found else 0
+    return found[:-1] if made and len(found) > kept else found
+
+
+def schedules(found):
+    """The schedules that are there, by instance and name: each as its record, moved on."""
+    live, kept = {}, 1 + (found[0].get("kept", 0) if found else 0)
+    for number, record in enumerate(counting(found), 1):
+        kind = next(iter(record))
+        at = (*record.get("of", ()), record[kind])
+        moves = kind == "skipped" and number > kept
+        if kind == "event" and "schedule" in record and "beside" not in record and number > kept:
+            at, moves = (*record.get("of", ()), record["schedule"]), True
+        if moves and "next" not in record:
+            del live[at]
+        elif moves:
+            live[at] = {**live[at], "due": record["next"]}
+        elif kind == "schedule":
+            live[at] = record
+        elif kind == "unschedule" and number > kept:
+            del live[at]
+        elif kind in ("paused", "resumed"):
+            due = record["due"] if kind == "resumed" else live[at]["due"]
+            live[at] = {**live[at], "due": due, "paused": kind == "paused"}
+        elif kind == "deleted":
+            live = {one: live[one] for one in live if list(one[:-1]) != record["deleted"]}
+    return live
+
+
 def open_events(found):
     """The events that haven't ended, by number: the calls and the outcomes of each."""
     events, over, requeuing, aside = {}, {}, {}, set()
-    for record in found:
+    for record in counting(found):
         kind = next(iter(record))
         value = record[kind]
         if kind == "event":
@@ -69,7 +104,7 @@ def open_events(found):
             number = int(value.split("-")[0])
             event = requeuing.get(number) or events[number]
             event["calls" if kind == "call" else "outcomes"][value] = record
-        elif kind in ("done", "failed", "cancelled"):
+        elif kind in ("done", "failed", "cancelled", "missed"):
             over[value] = events.pop(value)
         elif kind == "retry":
             event = events[value] = over.pop(value, None) or events[value]

@@ -43,8 +43,8 @@ def test_the_demo_pays_each_refund_once(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     paid = [line for line in ran.stdout.splitlines() if line.startswith("[pay]")]
     sent = [line for line in ran.stdout.splitlines() if line.startswith("[email]")]
-    assert paid == [f"[pay] refund {order}, key Bot-{order - 6}-1" for order in (7, 8, 9)]
-    assert sent == [f"[email] order {order}: r{order}" for order in (7, 8, 9)]
+    assert paid == [f"[pay] refund {order}, key Bot-{order - 6}-1" for order in (7, 8, 9, 10)]
+    assert sent == [f"[email] order {order}: r{order}" for order in (7, 8, 9, 10)]
     assert "\x1b" not in ran.stdout
 
 

@@ -25,9 +25,7 @@ from .reader import Damaged, open_events, records
 PAGE = "".join(
     (REPOSITORY / "docs" / name).read_text(encoding="utf-8") for name in ("format.md", "records.md")
 )
-RESERVED = frozenset(
-    "answer waiting tried attempt schedule skipped unschedule paused resumed missed".split()
-)
+RESERVED = frozenset("answer waiting tried attempt".split())
 _KIND = re.compile(r"^\| \*\*`(\w+)`\*\* \|", re.MULTILINE)
 _ROW = re.compile(r"^\| \| `(?P<name>\w+)` \|(?P<type>[^|]+)\|(?P<left_out>[^|]*)\|", re.MULTILINE)
 _PYTHON_TYPES = {

@@ -3,12 +3,15 @@
     python -m tests.golden.write_journals
 
 One file for each handler of tests/replay and each seed, whole, as a program left it that ran to
-the end of the event. The tests cut it after every line, so that it stands for every death. It
-overwrites nothing: the journals of a released version are what every later one must replay.
+the end of the event. The tests cut it after every line, so that it stands for every death. Beside
+them, those with schedules, each with what is read of it. It overwrites nothing: the journals of a
+released version are what every later one must replay. A part alone is written into a folder of
+its name, until the version is released: `python -m tests.golden.write_journals schedules 0.2.0`.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from pathlib import Path
@@ -19,8 +22,11 @@ from agentctl.testing import FakeClock
 
 from ..replay.bot import EVERY
 from ..replay.program import live
+from . import rota
+from .test_schedules import seen_in
 
 JOURNALS = Path(__file__).parent / "journals"
+SCHEDULES = Path(__file__).parent / "schedules"
 SEEDS = 2
 
 
@@ -35,6 +41,19 @@ def write(folder: Path) -> int:
     return len(EVERY) * SEEDS
 
 
+def write_schedules(folder: Path) -> int:
+    folder.mkdir(parents=True)
+    journals = rota.written()
+    for agent, journal in journals.items():
+        (folder / f"{agent}.journal").write_bytes(journal)
+        lines = ",\n".join(json.dumps(seen) for seen in seen_in(journal))
+        (folder / f"{agent}.json").write_text(f"[{lines}]\n", encoding="utf-8")
+    return len(journals)
+
+
 if __name__ == "__main__":
     assert sys.version_info[:2] == (3, 11), "the oldest supported Python writes them"
-    print(f"{write(JOURNALS / agentctl.__version__)} journals of {agentctl.__version__}")
+    part, version = sys.argv[1:] or ("all", agentctl.__version__)
+    count = write(JOURNALS / version) if part == "all" else 0
+    count += write_schedules(SCHEDULES / version)
+    print(f"{count} journals of {version}")

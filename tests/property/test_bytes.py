@@ -27,7 +27,8 @@ BODIES = st.one_of(
         st.sampled_from([*KINDS]),
         st.dictionaries(
             st.sampled_from(
-                "at args handler fn until call ok value state of times extra starts nonce".split()
+                "at args handler fn until call ok value state of times extra starts nonce due next"
+                " from asker schedule occurrence missed count period cron timing to".split()
             ),
             st.recursive(
                 st.none() | st.integers() | st.text(max_size=4) | st.floats() | st.booleans(),
@@ -42,6 +43,7 @@ BODIES = st.one_of(
     ),
 )
 
+NAMES = (b"t", b"2-1")
 WELL_FORMED = [
     b'{"event":1,"handler":"h","args":[]}',
     b'{"event":2,"handler":"h","args":[7],"key":"k","of":["x"]}',
@@ -64,6 +66,24 @@ WELL_FORMED = [
     b'{"stopping":1}',
     b'{"stop":1}',
     b'{"state":{"a":1}}',
+    b'{"cancelled":1}',
+    b'{"missed":2,"late_us":9}',
+    b'{"deleted":["x"]}',
+    *(
+        b'{"schedule":"%b","of":["x"],"handler":"h","args":[],"due":9,"period":3}' % n
+        for n in NAMES
+    ),
+    b'{"schedule":"t","of":["x"],"handler":"h","args":[],"due":9,"from":"Bot/x-2-1"}',
+    *(
+        b'{"event":%d,"handler":"h","args":[],"of":["x"],"schedule":"t","occurrence":9%b}' % one
+        for one in ((3, b',"next":12'), (4, b""), (5, b',"beside":true'))
+    ),
+    b'{"event":6,"handler":"h","args":[],"due":9,"from":"Bot-1-1"}',
+    *(b'{"skipped":"%b","of":["x"],"due":9,"next":12}' % n for n in NAMES),
+    b'{"skipped":"t","of":["x"],"due":9}',
+    *(b'{"unschedule":"%b","of":["x"]}' % n for n in NAMES),
+    *(b'{"paused":"%b","of":["x"]}' % n for n in NAMES),
+    *(b'{"resumed":"%b","of":["x"],"due":12}' % n for n in NAMES),
 ]
 
 
@@ -94,6 +114,12 @@ def test_records_in_any_order_are_folded_or_refused_never_a_traceback(bodies):
         assert event.dropped <= event.ended
         assert {path for path, _ in event.deliveries} | event.dropped == event.ended
     assert all(number < history.next_event for number in history.open)
+    live = history.schedules.live
+    assert not live.keys() & history.schedules.gone.keys()
+    of_each = [
+        (of, one.schedule) for of in {of for of, _ in live} for one in history.schedules.of(of)
+    ]
+    assert sorted(of_each) == sorted(live)
 
 
 @settings(max_examples=20_000 if NIGHTLY else 600, deadline=None)

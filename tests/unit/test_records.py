@@ -55,6 +55,19 @@ AS_IN_THE_DESIGN = [
     b'{"deleted":["my-poller"],"by":"ana"}',
     b'{"told":"Boss-1-1","event":1}',
     b'{"answered":"0123","do":"cancel","value":{"answer":"cancelled"}}',
+    b'{"answered":"Boss-1-1-ab","do":"schedule","value":{"name":"t"},"owed":true}',
+    b'{"told":"Boss-1-1-ab","event":0}',
+    b'{"missed":1,"late_us":60000000}',
+    b'{"event":2,"handler":"h","args":[],"schedule":"t","occurrence":9,"missed":3,"next":12}',
+    b'{"event":2,"handler":"h","args":[],"due":9,"from":"Bot-1-1","late":3}',
+    b'{"call":"1-4","fn":"schedule","args":[],"to":"Bot","handler":"h","timing":{"name":"t"}}',
+    b'{"call":"1-5","fn":"cancel","to":"Bot t 9"}',
+    b'{"schedule":"t","of":["my-poller"],"handler":"h","args":[],"due":9,"period":3,"seed":"ab"}',
+    b'{"schedule":"t","handler":"h","args":[],"due":9,"cron":"0 9 * * 1-5","tz":"Europe/Berlin"}',
+    b'{"skipped":"t","due":9,"count":3,"why":"overlap","next":12}',
+    b'{"unschedule":"t","due":9,"by":"ana"}',
+    b'{"paused":"t","of":["my-poller"],"by":"ana"}',
+    b'{"resumed":"t","due":12,"count":1}',
 ]
 
 

@@ -51,6 +51,10 @@ class LogListener:
         elif end.status == "failed":
             level = logging.INFO if heard else logging.ERROR
             log.log(level, "%s failed: %s: %s", end.event, end.type, end.text)
+        elif end.status == "cancelled":
+            log.info("%s cancelled", end.event)
+        elif end.status == "missed":
+            log.warning("%s was missed: %s", end.event, end.text)
         else:
             where = f" ({end.line})" if end.line else ""
             log.error(

@@ -17,7 +17,7 @@ from agentctl.storage.files.appending import Appending
 from agentctl.storage.files.disk import Disk, Fuse
 from agentctl.storage.port import Line
 
-PART: Final = 1 << 17
+PART: Final = 1 << 16
 """So many bytes are read at a time, in one turn of the program's loop."""
 
 

@@ -163,8 +163,9 @@ def _refuse_newer(path: str, text: bytes) -> None:
     """A later format may frame its lines in another way, so its checksum says nothing here."""
     header = _HEADER.match(text)
     if header is not None:
-        # Only here, and rarely: readers start quickly.
-        from agentctl.record_lines import check_format
+        from agentctl.record_lines import (
+            check_format,
+        )  # only here, and rarely: readers start quickly
 
         check_format(path, int(header[1]))
 

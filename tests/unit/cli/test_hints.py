@@ -106,6 +106,14 @@ def test_pythons_own_errors_are_called_as_python_calls_them(command: Any) -> Non
     assert failure_of_end(end).detail == "OSError: no route"
 
 
+def test_one_that_was_missed_is_told_as_missed_and_not_to_be_retried() -> None:
+    end = Ended(EVENT, "request", "missed", text="it was due 2h ago")
+    failure = failure_of_end(end)
+    assert failure.error == "Bot#1 was missed"
+    assert failure.detail == "it was due 2h ago, and never began"
+    assert "retry" not in failure.hint
+
+
 def test_an_unknown_event_is_written_as_an_address(command: Any, desk: Any) -> None:
     desk.answer = Cancelled(Cancellation.UNKNOWN)
     assert command("invocation", "cancel", "Bot#99").out == "unknown Bot#99\n"

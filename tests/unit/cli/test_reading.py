@@ -161,6 +161,19 @@ def test_an_instance_can_be_named_and_stands_in_events_and_keys(command: Any, de
     ]
 
 
+def test_a_schedule_with_a_name_like_a_call_is_no_event(command: Any, desk: Any) -> None:
+    desk.journals["Bot"] = [
+        b'{"event":2,"handler":"tick","args":[],"at":1}',
+        b'{"schedule":"2-1","of":["eu"],"handler":"tick","args":[],"due":9,"at":1}',
+        b'{"paused":"2-1","of":["eu"],"at":1}',
+    ]
+    ran = command("inspect", "journal", "Bot")
+    assert [line.split("\t")[2] for line in ran.out.splitlines()] == ["Bot#2", "-", "-"]
+    assert len(command("inspect", "journal", "Bot#2").out.splitlines()) == 1
+    ran = command("inspect", "journal", 'Bot("eu")', "--kind", "schedule,paused")
+    assert [line.split("\t")[3] for line in ran.out.splitlines()] == ["schedule", "paused"]
+
+
 def test_damage_is_said_and_what_is_before_it_is_shown(command: Any, desk: Any) -> None:
     desk.damaged = (10, "the checksum doesn't fit")
     ran = command("inspect", "journal", "Bot")

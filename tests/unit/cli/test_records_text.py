@@ -11,6 +11,8 @@ from agentctl.cli.records_text import _WHAT, what
 from agentctl.ops.journal_documents import SeenRecord
 from agentctl.records import KINDS
 
+FIRST = "1970-01-01T00:00:01.000000Z"
+
 
 def told(line: str) -> str:
     kind = next(iter(json.loads(line)))
@@ -34,26 +36,78 @@ def told(line: str) -> str:
         ('{"deleted":["a","b"]}', "a/b"),
         ('{"told":"Boss-1-1","event":1}', "Boss-1-1 has the answer"),
         (
-            '{"event":1,"handler":"h","args":[7],"schedule":"tick","occurrence":1}',
-            "h [7], by the schedule tick",
+            '{"event":1,"handler":"h","args":[7],"schedule":"tick","occurrence":1000000}',
+            f"h [7], by the schedule tick, due {FIRST}",
         ),
         (
-            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,"period":1000}',
-            "a/tick: h [7], due 1970-01-01T00:00:01.000000Z, every 0.001s",
+            '{"event":1,"handler":"h","args":[],"schedule":"tick","occurrence":1000000,"missed":3,'
+            '"next":2000000,"note":"twice there"}',
+            f"h [], by the schedule tick, due {FIRST}, counts for 3 due times, twice there",
+        ),
+        (
+            '{"event":1,"handler":"h","args":[],"schedule":"tick","occurrence":1000000,'
+            '"beside":true}',
+            f"h [], beside the schedule tick, due {FIRST}",
+        ),
+        (
+            '{"event":2,"handler":"h","args":[],"due":1000000,"from":"Bot-1-1","nonce":"ab"}',
+            f"h [], due {FIRST}, asked by Bot-1-1",
+        ),
+        (
+            '{"call":"1-1","fn":"trigger","args":[7],"to":"Bot/a","handler":"h","timing":{}}',
+            "trigger Bot/a.h [7]",
+        ),
+        (
+            '{"call":"1-1","fn":"schedule","args":[7],"to":"Bot/a","handler":"h",'
+            '"timing":{"name":"t","due_us":1000000,"period_us":1500000}}',
+            f"schedule Bot/a.h [7], as t, due {FIRST}, every 1.5s",
+        ),
+        (
+            '{"call":"1-1","fn":"schedule","args":[],"to":"Bot","handler":"h",'
+            '"timing":{"name":"t","cron":"0 9 * * *","tz":"Europe/Berlin"}}',
+            "schedule Bot.h [], as t, cron 0 9 * * * Europe/Berlin",
+        ),
+        (
+            '{"call":"1-1","fn":"schedule","args":[],"to":"Bot","handler":"h",'
+            '"timing":{"due_us":1000000,"key":"k"}}',
+            f"schedule Bot.h [], due {FIRST}, key k",
+        ),
+        ('{"call":"1-1","fn":"cancel","to":"Bot/a#7"}', "cancel Bot/a#7"),
+        (
+            '{"call":"1-1","fn":"cancel","to":"Bot/a my tick 1000000"}',
+            f"cancel Bot/a my tick, due {FIRST}",
+        ),
+        ('{"call":"1-1","fn":"result","to":"Bot/a#7","handler":"h"}', "result Bot/a#7"),
+        ('{"call":"1-1","fn":"schedules"}', "schedules"),
+        ('{"call":"1-1","fn":"cancel","to":7}', '{"call":"1-1","fn":"cancel","to":7}'),
+        (
+            '{"schedule":"tick","of":["a"],"handler":"h","args":[7],"due":1000000,'
+            '"period":1500000}',
+            f"a/tick: h [7], due {FIRST}, every 1.5s",
         ),
         (
             '{"schedule":"t","handler":"h","due":1000000,"cron":"0 9 * * *","tz":"UTC","args":[]}',
-            "t: h [], due 1970-01-01T00:00:01.000000Z, cron 0 9 * * * UTC",
+            f"t: h [], due {FIRST}, cron 0 9 * * * UTC",
         ),
         (
             '{"skipped":"tick","due":1000000,"count":3,"why":"overlap"}',
-            "tick: 3 times, from 1970-01-01T00:00:01.000000Z on (overlap)",
+            f"tick: 3 due times, from {FIRST} on (overlap)",
         ),
+        (
+            '{"schedule":"tick","handler":"h","args":[],"due":1000000,"source":"shell",'
+            '"key":"k","paused":true}',
+            f"tick: h [], due {FIRST}, key k, paused, by shell",
+        ),
+        (
+            '{"schedule":"tick","handler":"h","args":[],"due":1000000,"from":"Bot-1-1"}',
+            f"tick: h [], due {FIRST}, by Bot-1-1",
+        ),
+        ('{"skipped":"tick","due":1000000}', f"tick: 1 due time, from {FIRST} on (missed)"),
         ('{"unschedule":"tick","of":["a"],"by":"ana"}', "a/tick by ana"),
         ('{"paused":"tick"}', "tick"),
         (
             '{"resumed":"tick","due":1000000,"count":2}',
-            "tick: due 1970-01-01T00:00:01.000000Z, 2 passed",
+            f"tick: due {FIRST}, 2 due times passed",
         ),
         ('{"missed":1,"late_us":3600000000}', "1h late"),
         ('{"answered":"x","do":"invoke","value":{"event":"Bot#1"}}', 'invoke: {"event":"Bot#1"}'),

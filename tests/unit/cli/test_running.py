@@ -237,6 +237,15 @@ def test_invoke_is_silent_about_its_own_event_and_not_about_others(
     assert "Bot#9 is stuck: KeyError" in err
 
 
+def test_a_missed_event_is_told_as_missed_and_never_as_stuck(command: Any, engine: Any) -> None:
+    late = Ended(Address("Bot", (), 9), "request", "missed", text="it was due 2h ago")
+    engine.during = lambda: engine.listener.ended(late, heard=True)
+    engine.ends = ends("completed")
+    err = command("invoke", "Bot", "request", "7").err
+    assert "Bot#9 was missed: it was due 2h ago" in err
+    assert "stuck" not in err
+
+
 class Ended_(BaseException):
     pass
 

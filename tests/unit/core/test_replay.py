@@ -36,6 +36,18 @@ def call(body):
         ('{"call":"1-1","fn":"P.f","args":[{"$secret":"hunter2"}]}', 'P.f("***")'),
         ('{"call":"1-1","fn":"P.f","digest":"abcdabcdabcdabcd"}', "P.f(digest abcdabcdabcd)"),
         ('{"call":"1-1","fn":"timer","until":99}', "timer until 99"),
+        ('{"call":"1-1","fn":"ask","args":[1],"to":"B/a","handler":"h"}', "B/a.h(1)"),
+        (
+            '{"call":"1-1","fn":"trigger","args":[1],"to":"B","handler":"h","timing":{}}',
+            "trigger B.h(1)",
+        ),
+        (
+            '{"call":"1-1","fn":"schedule","args":[],"to":"B","handler":"h","timing":{"name":"t"}}',
+            'schedule B.h() {"name":"t"}',
+        ),
+        ('{"call":"1-1","fn":"cancel","to":"B#7"}', "cancel B#7"),
+        ('{"call":"1-1","fn":"result","to":"B t 99","handler":"h"}', "result B t 99"),
+        ('{"call":"1-1","fn":"schedules"}', "schedules"),
     ],
 )
 def test_a_recorded_call_is_described_for_people(body, shown):

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from agentctl.core.compaction import COMPACTS_AT
 from agentctl.engines.local.desk import FilesDesk
 from agentctl.engines.port import InvokeRequest
 from agentctl.sdk.agent import spec_of
@@ -55,15 +56,17 @@ class World(Durable):
 
     Attributes:
         entropy: random parts to come; None: real chance.
+        compacts_at: so many bytes long a journal may grow while a program runs.
     """
 
     def __init__(self, clock=None, disk=None):
         super().__init__(clock=clock, disk=disk)
         self.heard = Heard()
         self.entropy = None
+        self.compacts_at = COMPACTS_AT
 
     def _options(self, base):
-        options = replace(super()._options(base), listener=self.heard)
+        options = replace(super()._options(base), listener=self.heard, compacts_at=self.compacts_at)
         return options if self.entropy is None else replace(options, entropy=self.entropy)
 
     @asynccontextmanager

@@ -13,7 +13,7 @@ from agentctl.project.scaffold import create
 from agentctl.project.templates import Template, list_templates
 
 TEMPLATES = list_templates()
-NAMES = ["cleanup", "heartbeat", "poller", "refund"]
+NAMES = ["refund", "cleanup", "heartbeat", "poller"]
 
 
 def test_these_are_the_templates() -> None:

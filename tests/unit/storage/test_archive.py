@@ -149,6 +149,24 @@ def test_a_journal_that_is_replaced_meanwhile_is_read_again(store, tmp_path: Pat
     assert found["agents/Bot/audit.log"] == b"of the old one\nof the new one\n"
 
 
+def test_a_journal_that_its_program_exchanges_meanwhile_is_read_again(store, tmp_path) -> None:
+    def exchange() -> None:
+        anew = store.anew(store.sync())
+        list(anew.lines())
+        store.audit_append(["of what goes"])
+        anew.write([HEADER])
+        anew.take_over()
+        store.append([EVENT.replace(b"1", b"2")])
+        store.sync()
+
+    for turn, name in enumerate(("journal", "audit.log", "set-aside")):
+        # Beside what it reads: the file is opened, and then exchanged.
+        backup(tmp_path / "root", ["Bot"], tmp_path / f"b{turn}", Hooked(name, exchange))
+        found = files_of(tmp_path / f"b{turn}")
+        assert found["agents/Bot/journal"] == (Path(store.path) / "journal").read_bytes()
+        assert found["agents/Bot/audit.log"] == b"of what goes\n" * (turn + 1)
+
+
 def test_lines_that_a_person_took_out_stay_out(store, tmp_path: Path) -> None:
     store.append([ASIDE])
     backup(tmp_path / "root", ["Bot"], tmp_path / "b", SystemDisk())

@@ -31,6 +31,7 @@ def bring_in_line(agents: Mapping[str, AgentRuntime], wishes: Mapping[str, Seque
         if records:
             ground = LiveGround(agents[name])
             ground.commit(records)
+            agents[name].durable_soon()
             # Crash here: any first part of them counts; the next start does the rest.
             for record in records:
                 ground.take(record)

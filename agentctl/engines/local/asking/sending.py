@@ -29,6 +29,8 @@ from agentctl.records import Record
 from agentctl.sdk.fields import AgentSpec
 
 _SET = "schedule"
+_SAME = "scheduled"
+"""Nothing was set: it was there already, just so; the call that asked mustn't set it once gone."""
 
 
 def send(ground: Ground, spec: AgentSpec, request: SendRequest) -> Sent:
@@ -44,7 +46,7 @@ def send(ground: Ground, spec: AgentSpec, request: SendRequest) -> Sent:
         wish = wish_of(spec, request)
 
         def answer(done: Scheduled) -> Sequence[Record]:
-            asked = (request.id, _SET)
+            asked = (request.id, _SET if done.changed else _SAME)
             return answered(ground, asked, done, owed=True) if request.id else ()
 
         if known is not None:
@@ -75,6 +77,7 @@ def _of_schedule(request: SendRequest, done: Scheduled) -> Sent:
         due_us=done.due_us,
         period_us=request.timing.period_us,
         key=request.timing.key,
+        cron=request.timing.cron,
     )
 
 
@@ -126,7 +129,8 @@ def set_schedule(ground: Ground, spec: AgentSpec, request: SetRequest) -> Schedu
         return answer_again(known, Scheduled)
 
     def answer(done: Scheduled) -> Sequence[Record]:
-        return answered(ground, (request.id, _SET), done) if request.id else ()
+        remembered = request.id and done.changed
+        return answered(ground, (request.id, _SET), done) if remembered else ()
 
     wish = wish_by(spec, request)
     return scheduling.put(ground, wish, random_part(), answer, force=request.force)

@@ -100,6 +100,9 @@ def answered(
 ) -> Sequence[Record]:
     """The record of an answer, to be put on record with the change itself.
 
+    In front of a change that is one record: a write that a crash cuts short must not leave the
+    change without it.
+
     Args:
         asked: the id that was asked under, and what for.
         owed: it is kept until who asked is known to have it.
@@ -132,7 +135,7 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
     )
     if standing is Standing.IDLE:
         record = CancelledRecord(found.number, by=by, reason=reason, at=now_us)
-        ground.commit([record, *_answered(ground, request, done)])
+        ground.commit([*_answered(ground, request, done), record])
         # Crash here: over, on record, whether it was answered or not.
         ground.withdraw(event, record)
         return done
@@ -141,7 +144,7 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
     if standing is Standing.EXECUTING and not request.running:
         return Cancelled(Cancellation.RUNNING, address, key, State.RUNNING)
     cancel = CancelRecord(found.number, by, reason, at=now_us)
-    ground.commit([cancel, *_answered(ground, request, done)])
+    ground.commit([*_answered(ground, request, done), cancel])
     # Crash here: on record, answered or not; the next start cancels the event.
     ground.deliver(event, cancel)
     return done

@@ -27,7 +27,7 @@ from agentctl.engines.schedules import (
     UnscheduleRequest,
 )
 from agentctl.errors import Conflict, NotFound
-from agentctl.names import Identity, format_instance
+from agentctl.names import Identity, format_instance, shell_words
 from agentctl.nearest import nearest_hint
 from agentctl.record_schedules import (
     PausedRecord,
@@ -52,6 +52,9 @@ def put(
 ) -> Scheduled:
     """Set a schedule.
 
+    Args:
+        answered: the record of the answer, where it is to be remembered.
+
     Raises:
         Conflict: another source has set it, and this one doesn't insist.
     """
@@ -69,9 +72,11 @@ def put(
         record is not None and known is not None,
         stands.paused,
     )
+    records = [*answered(answer), *(() if record is None else (record,))]
+    if records:
+        ground.commit(records)
+    # Crash here: set, whether it was answered or not: the same again changes nothing.
     if record is not None:
-        ground.commit([record, *answered(answer)])
-        # Crash here: set, whether it was answered or not: the same again changes nothing.
         ground.take(record)
     return answer
 
@@ -93,12 +98,12 @@ def unschedule(ground: Ground, request: UnscheduleRequest, answered: Answered) -
         raise Conflict(
             f"the schedule {known.schedule!r} of {where} is set by kavach.toml, and would be again",
             hint="take it out there and start the program anew; or let it rest: "
-            f"agentctl schedule pause {where} {known.schedule}",
+            f"agentctl schedule pause {shell_words(where, known.schedule)}",
         )
     answer = _unscheduled(ground, request, Cancellation.CANCELLED)
     by = clean(request.by)
     record = UnscheduleRecord(known.schedule, known.of, known.due, by, at=ground.now_us())
-    ground.commit([record, *answered(ground, request, answer)])
+    ground.commit([*answered(ground, request, answer), record])
     # Crash here: cancelled, on record, whether it was answered or not.
     ground.take(record)
     return answer
@@ -155,7 +160,7 @@ def pause(ground: Ground, request: PauseRequest, answered: Answered) -> Paused:
         passed, due_us = timetable.passed(known, now_us)
         record = ResumedRecord(known.schedule, known.of, due_us, passed, by, at=now_us)
     answer = Paused(instance, known.schedule, request.pause, True, due_us, passed)
-    ground.commit([record, *answered(ground, request, answer)])
+    ground.commit([*answered(ground, request, answer), record])
     # Crash here: on record, whether it was answered or not.
     ground.take(record)
     return answer

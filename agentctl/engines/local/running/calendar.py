@@ -6,7 +6,6 @@ apart. `core.timetable` decides which occurrences run; this puts them on record 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -36,14 +35,18 @@ class Agenda:
 
     Attributes:
         write: puts bodies and their audit lines on record.
+        soon: sees to it that what was put on record is durable within 10 ms.
         begin: takes an event whose moment has come, or that was made by a schedule.
+        moved: is told of a schedule that fired, or was changed.
     """
 
     spec: AgentSpec
     history: JournalHistory
     program: ProgramCore
     write: Callable[[Sequence[bytes], Sequence[str]], None]
+    soon: Callable[[], None]
     begin: Callable[[EventHistory], None]
+    moved: Callable[[ScheduleId], None]
 
 
 class Calendar:
@@ -59,7 +62,6 @@ class Calendar:
         self._under_way: dict[ScheduleId, set[int]] = {}
         self._events = 0
         self._since_us: int | None = None
-        self._moved: dict[ScheduleId, list[asyncio.Future[None]]] = {}
 
     # -- moments
 
@@ -107,9 +109,7 @@ class Calendar:
 
     def arm(self, at: ScheduleId) -> None:
         """Wait for a schedule's next occurrence, as it stands now; or for none."""
-        for waiter in self._moved.pop(at, ()):
-            if not waiter.done():
-                waiter.set_result(None)
+        self._agenda.moved(at)
         if self._since_us is None:
             return
         schedule = self._schedules.live.get(at)
@@ -128,12 +128,6 @@ class Calendar:
         self._schedules.forget(identity)
         for name in names:
             self.arm((identity, name))
-
-    async def moved(self, at: ScheduleId) -> None:
-        """Wait until a schedule fires, or is changed."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._moved.setdefault(at, []).append(waiter)
-        await waiter
 
     def _fire(self, at: ScheduleId) -> None:
         """Put on record what becomes of the due times of a schedule that have passed."""
@@ -164,6 +158,7 @@ class Calendar:
         agent = self._agenda.spec.name
         lines = [line for record in records for line in audit_lines(agent, record, None)]
         self._agenda.write(bodies, lines)
+        self._agenda.soon()  # what is only skipped waits for nothing, and is to be told of
         # Crash here: accepted and moved on; or, cut short, the rest is decided anew.
         for record in records:
             if isinstance(record, SkippedRecord):
@@ -213,10 +208,10 @@ class Calendar:
         if at is None:
             return True
         self._under_way.setdefault(at, set()).add(accepted.event)
+        if accepted.next is None:
+            return True  # it fires once: nothing queues behind it
         schedule = self._schedules.live.get(at)
-        if schedule is None or schedule.overlap == "allow":
-            return True
-        if schedule.period is None and schedule.cron is None:
+        if schedule is not None and schedule.overlap == "allow":
             return True
         return self._lines.take(at, accepted.event)
 

@@ -1,7 +1,8 @@
 """Compacting: a running program writes its journal anew once most of it is of no more use (R23).
 
-The work is done in slices between the turns of the program's loop, none longer than `SLICE` bytes
-of records, and the syncs in a thread; so neither writers nor other events wait for it. Where the
+The work is done in slices between the turns of the program's loop, each in proportion to what was
+appended in the turn before, and the syncs in a thread; so neither writers nor other events wait
+for it, however long the journal is. Where the
 disk fails, or the journal turns out damaged, nothing goes on, as everywhere (R13, R14). Until the
 exchange the old journal is as good as ever: at a stop it is given up.
 """
@@ -24,7 +25,10 @@ from agentctl.storage.port import Anew, Line, Store
 from agentctl.times import to_us
 
 SLICE: Final = 1 << 15
-"""So many bytes of records are read or written in one turn of the loop."""
+"""So many bytes of records are read or written in one turn of the loop, at least."""
+
+_FASTER: Final = 6
+"""So many times as many as the journal grew by in the turn before: else it would win the race."""
 
 _RECORD: Final = 96
 """What reading a record costs, beside its length, in bytes that would take as long."""
@@ -80,6 +84,7 @@ class Compacting:
         self._anew: Anew | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._limit: int | None = None
+        self._seen = 0
 
     def look(self, durable: int) -> None:
         """See whether the journal has grown enough to be written anew.
@@ -94,6 +99,7 @@ class Compacting:
             # By doubling, what is carried over is read again only as often as as much was added.
             self._limit = max(self._program.compacts_at, 2 * size)
         if size > self._limit and durable > 0 and not self._program.is_ending:
+            self._seen = size
             self._steps = self._compact(durable)
             self._program.soon(self._step)
 
@@ -149,14 +155,14 @@ class Compacting:
         path = f"{self._store.path}/journal"
         lines = anew.lines()
         # Crash here, and up to the exchange: the old journal is whole, and goes on.
-        while part := _slice(lines, _length):
+        while part := _slice(lines, _length, self._share()):
             fold_some(history, self._agent, path, part)
             yield None
         check_whole(history, self._agent, path)
         bodies: list[bytes] = []
         now_us = self._program.now_us(history.latest_us)
         kept = carried_over(history, now_us, self._keeping())
-        while more := _slice(kept, len):
+        while more := _slice(kept, len, self._share()):
             bodies += more
             yield None
         if 2 * sum(map(len, bodies)) > anew.end:
@@ -164,7 +170,7 @@ class Compacting:
             self.close()
             return
         rest = chain((self._header(history, anew, len(bodies), now_us),), bodies)
-        while more := _slice(rest, len):
+        while more := _slice(rest, len, self._share()):
             anew.write(more)
             yield None
         yield self._sync(anew)
@@ -175,6 +181,11 @@ class Compacting:
             if left > before - _SHORT:
                 break  # it grows as fast as it is copied
         self.exchange(self._take_over)
+
+    def _share(self) -> int:
+        """How much is done in this turn, in bytes of records."""
+        grown, self._seen = self._store.size - self._seen, self._store.size
+        return max(SLICE, _FASTER * grown)
 
     def _keeping(self) -> Keeping:
         # Failed events that are too old go at the next start: a retry of one may be under way,
@@ -218,13 +229,13 @@ class Compacting:
             self._thread = None
 
 
-def _slice(items: Iterator[_Item], length: Callable[[_Item], int]) -> list[_Item]:
-    """As many as one turn of the loop takes; at least one, while there are any."""
+def _slice(items: Iterator[_Item], length: Callable[[_Item], int], share: int) -> list[_Item]:
+    """As many as make up a turn's share; at least one, while there are any."""
     taken, cost = [], 0
     for item in items:
         taken.append(item)
         cost += _RECORD + length(item)
-        if cost >= SLICE:
+        if cost >= share:
             break
     return taken
 

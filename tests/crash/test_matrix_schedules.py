@@ -1,0 +1,96 @@
+"""What is scheduled, and the program dies at every change of its disk (R18, R20, G10).
+
+After the last life what ran and what is to come is as if nobody had died: each occurrence once,
+none lost, the grid unmoved; through the running program, and without one.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from matrix import Scenario, Tally, die_everywhere
+from mortal import State
+from mortal_schedules import (
+    AGAIN,
+    CHANGES,
+    CRON,
+    DELETIONS,
+    DOWNTIME,
+    FILE,
+    LATE,
+    LOOK,
+    MINDS,
+    POLLER,
+    QUEUE,
+    RESULTS,
+    SENDING,
+)
+
+BETWEEN_LINES = (0, 150)
+
+
+def die(scenario: Scenario, keeps: tuple[int, ...] = BETWEEN_LINES) -> Tally:
+    return die_everywhere(scenario, State.fresh(), seeds=1, keeps=keeps)
+
+
+def test_g10_the_next_tick_is_scheduled_once_after_a_death_at_every_change():
+    assert die(POLLER).points > 30
+
+
+@pytest.mark.parametrize("scenario", SENDING)
+def test_r18_what_is_sent_arrives_once_after_a_death_at_every_change(scenario):
+    assert die(SENDING[scenario]).points > 30
+
+
+@pytest.mark.parametrize("whose", MINDS)
+def test_r20_what_a_handler_cancels_never_runs_after_a_death_at_every_change(whose):
+    assert die(MINDS[whose]).points > 30
+
+
+def test_r18_a_look_at_the_schedules_is_the_same_after_a_death_at_every_change():
+    assert die(LOOK).points > 30
+
+
+@pytest.mark.parametrize("missed", DOWNTIME)
+def test_r18_each_due_time_is_answered_for_after_a_death_at_every_change(missed):
+    assert die(DOWNTIME[missed]).points > 30
+
+
+def test_r18_cron_is_answered_for_after_a_death_at_every_change():
+    assert die(CRON).points > 30
+
+
+def test_r18_what_queues_runs_one_after_another_after_a_death_at_every_change():
+    assert die(QUEUE).points > 30
+
+
+@pytest.mark.parametrize("where", CHANGES)
+def test_r18_a_schedule_is_changed_once_after_a_death_at_every_change(where):
+    assert die(CHANGES[where], (0, 250) if where == "live" else (250,)).points > 30
+
+
+def test_r18_what_the_file_says_is_so_after_a_death_at_every_change():
+    assert die(FILE).points > 30
+
+
+@pytest.mark.parametrize("where", DELETIONS)
+def test_g5_the_schedules_of_a_deleted_instance_are_gone_after_a_death_at_every_change(where):
+    assert die(DELETIONS[where]).points > 30
+
+
+def test_c10_what_is_too_late_is_missed_once_after_a_death_at_every_change():
+    assert die(LATE).points > 20
+
+
+@pytest.mark.parametrize("how", AGAIN)
+def test_r10_an_occurrence_is_put_back_as_it_was_after_a_death_at_every_change(how):
+    assert die(AGAIN[how], (0,)).points > 30
+
+
+@pytest.mark.parametrize("how", RESULTS)
+def test_r18_an_outcome_is_waited_for_over_a_death_at_every_change(how):
+    assert die(RESULTS[how], (0,)).points > 30
