@@ -149,6 +149,7 @@ FOLDS: Final[Mapping[type, Callable[[Schedules, Any], None]]] = {
 
 def is_made_by_call(record: Record) -> bool:
     """Whether a call of the same agent made it: it counts once the call's result is there."""
-    if isinstance(record, EventRecord):
-        return record.from_ is not None and record.asker is None
-    return isinstance(record, ScheduleRecord) and record.from_ is not None
+    of = type(record)
+    if of is EventRecord:
+        return record.from_ is not None and record.asker is None  # type: ignore[union-attr]
+    return of is ScheduleRecord and record.from_ is not None  # type: ignore[union-attr]

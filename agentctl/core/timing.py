@@ -30,6 +30,8 @@ SHORTEST_PERIOD_US: Final = 1_000
 """1 ms: each run is an event whose records are synced, and no disk keeps up with more."""
 
 _DAY_US: Final = 86_400_000_000
+_MISSED: Final = get_args(Missed)
+_OVERLAP: Final = get_args(Overlap)
 
 
 class Timing(Struct, frozen=True, omit_defaults=True):
@@ -171,8 +173,8 @@ def _check_instant(last_us: int, due_us: int) -> None:
 
 def _check_policies(timing: Timing) -> None:
     for what, word, words in (
-        ("missed", timing.missed, get_args(Missed)),
-        ("overlap", timing.overlap, get_args(Overlap)),
+        ("missed", timing.missed, _MISSED),
+        ("overlap", timing.overlap, _OVERLAP),
     ):
         if word not in words:
             raise UsageError(f"{what} can't be {word!r:.80}", hint=f"it is {', '.join(words)}")

@@ -24,12 +24,15 @@ from agentctl.engines.local.log import LogListener
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.running.calendar import Calendar
 from agentctl.engines.local.starting import recovery, start
+from agentctl.engines.port import Ended
 from agentctl.names import Address
 from agentctl.record_schedules import ScheduleRecord
 from agentctl.records import EventRecord, Header, Record, encode
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
+from agentctl.storage.port import Store
 from agentctl.testing import Durable, FakeClock
+from agentctl.testing.durable import ROOT
 from agentctl.times import SECOND_US, SystemClock
 from tests.bench.agents import Sleeper, Ticker
 from tests.bench.measures import folder
@@ -219,38 +222,75 @@ def ticks_on_files(where: Path, ticks: int) -> Ticks:
     """Let an agent that schedules itself tick so many times, on files."""
     clock = FakeClock()
     with folder(where) as root:
-        host = Host(bind(Ticker), root=root, options=lambda base: replace(base, clock=clock))
-        return asyncio.run(_tick(host, clock, ticks))
+        driver = _Driver(clock)
+        host = Host(
+            bind(Ticker),
+            root=root,
+            listener=driver,
+            options=lambda base: replace(base, clock=clock),
+        )
+        return asyncio.run(_tick(host, driver, ticks))
 
 
 def ticks_in_memory(ticks: int, *, journal: bool = True) -> Ticks:
     """The same, on a journal in memory; or without one."""
-    world = Durable()
-    settings = AgentSettings(journal=journal, audit=journal)
-    host = world.host(bind(Ticker, settings=settings), jumps=False)
-    return asyncio.run(_tick(host, world.clock, ticks))
+    return _tick_in(Durable(), ticks, AgentSettings(journal=journal, audit=journal))
 
 
-async def _tick(host: Host, clock: FakeClock, ticks: int) -> Ticks:
+def _tick_in(world: Durable, ticks: int, settings: AgentSettings | None = None) -> Ticks:
+    driver = _Driver(world.clock)
+    host = Host(
+        bind(Ticker, settings=settings),
+        root=ROOT,
+        options=lambda base: replace(world._options(base), listener=driver),
+    )
+    return asyncio.run(_tick(host, driver, ticks))
+
+
+class _Driver(LogListener):
+    """Lets the clock jump to the next tick as soon as one is over."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._store: Store | None = None
+        self._left = self._longest = 0
+        self._over = asyncio.Event()
+
+    async def drive(self, store: Store, ticks: int) -> int:
+        """Let so many ticks pass; returns how long the journal was at most."""
+        self._store, self._left = store, ticks
+        self._clock.jump()
+        await self._over.wait()
+        return self._longest
+
+    def ended(self, end: Ended, *, heard: bool) -> None:
+        if self._store is None:
+            return
+        self._longest = max(self._longest, self._store.size)
+        self._left -= 1
+        if self._left:
+            self._clock.jump()
+        else:
+            self._over.set()
+
+
+async def _tick(host: Host, driver: _Driver, ticks: int) -> Ticks:
     async with host:
+        agent = host.engine.agents["Ticker"]
         await host.reference(Ticker).tick()
-        await host.idle()
-        store, longest = host.engine.agents["Ticker"].store, 0
-        syncs, begun = store.syncs, time.perf_counter()
-        for _ in range(ticks):
-            clock.jump()
-            await host.idle()
-            longest = max(longest, store.size)
+        syncs, begun = agent.store.syncs, time.perf_counter()
+        longest = await driver.drive(agent.store, ticks)
         took = time.perf_counter() - begun
-        ticked = host.engine.agents["Ticker"].state_of(())["ticks"]
+        ticked = agent.state_of(())["ticks"]
         assert ticked == b"%d" % (ticks + 1), ticked
-        return Ticks(ticks / took, (store.syncs - syncs) / ticks, longest)
+        return Ticks(ticks / took, (agent.store.syncs - syncs) / ticks, longest)
 
 
 def after_ticks(ticks: int, starts: int) -> tuple[int, float]:
     """The journal's greatest length in so many ticks, and how long a start then takes."""
     world = Durable()
-    longest = asyncio.run(_tick(world.host(bind(Ticker), jumps=False), world.clock, ticks)).longest
+    longest = _tick_in(world, ticks).longest
     return longest, statistics.median(asyncio.run(_begin(world)) for _ in range(starts))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -45,6 +45,9 @@ from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
 from agentctl.times import to_us
 
+_DUE_SOON_S: Final = 0.005
+"""A sync that blocks the loop may take so long; what is due by then shouldn't wait for it."""
+
 
 class AgentRuntime:
     """One agent of a running program; implements `Site` for its events."""
@@ -83,10 +86,17 @@ class AgentRuntime:
         )
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
-            store, program.guard, alone=lambda: program.at_work() <= 1, audit=self.settings.audit
+            store, program.guard, alone=self._alone, audit=self.settings.audit
         )
         self._committer.keep_short(Compacting(self.name, store, program, self.settings))
         self.settle = self._committer.settle
+
+    def _alone(self) -> bool:
+        """Whether a sync right here keeps nobody waiting: no other event, and no due time."""
+        if self.program.at_work() > 1:
+            return False
+        rest_s = self.calendar.rest_s
+        return rest_s is None or rest_s > _DUE_SOON_S
 
     # -- names
 
