@@ -52,7 +52,7 @@ class SkippedRecord(RecordBase, frozen=True):
     """Occurrences don't run: `count` of them, from the due time `due` on.
 
     Attributes:
-        why: `missed`, `late`, `overlap` or `key`.
+        why: `missed`, `late`, `overlap`, `stuck` or `key`.
         next: the due time that follows; None: there is none, and the schedule is gone.
     """
 

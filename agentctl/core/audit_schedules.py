@@ -21,6 +21,7 @@ _WHY: Final = {
     "missed": ("missed", "nothing ran them in time"),
     "late": ("missed", "later than they may begin"),
     "overlap": ("skipped", "the one before hasn't ended"),
+    "stuck": ("skipped", "so many before it are stuck"),
     "key": ("skipped", "its idempotency key stands for another event"),
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Raw
 
+from agentctl.core.history import JournalHistory
 from agentctl.core.setting import Wish
 from agentctl.core.timing import Sent, Timing, check
 from agentctl.engines.changes import Accepted
@@ -55,18 +56,23 @@ def send(ground: Ground, spec: AgentSpec, request: SendRequest) -> Sent:
             done = scheduling.put(ground, wish, random_part(), answer, force=False)
         return _of_schedule(request, done)
     if known is not None:
-        return _of_event(request, answer_again(known, Accepted))
-    return _of_event(request, ground.accept(wanted_by_timing(spec, request)))
-
-
-def _of_event(request: SendRequest, accepted: Accepted) -> Sent:
+        accepted = answer_again(known, Accepted)
+    else:
+        accepted = ground.accept(wanted_by_timing(spec, request))
+    number = Address.parse(accepted.event).event
     return Sent(
         format_instance(request.agent, request.identity),
         request.handler,
-        event=Address.parse(accepted.event).event,
-        due_us=request.timing.due_us,
+        event=number,
+        due_us=due_of(ground.history, number, request.timing),
         key=request.timing.key,
     )
+
+
+def due_of(history: JournalHistory, number: int | None, timing: Timing) -> int | None:
+    """When an event is due that a timing asked for: it may have been there, for another time."""
+    event = None if number is None else history.open.get(number)
+    return timing.due_us if event is None else event.accepted.due
 
 
 def _of_schedule(request: SendRequest, done: Scheduled) -> Sent:

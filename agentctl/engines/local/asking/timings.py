@@ -136,11 +136,12 @@ def _send_request(op: SendOp, request: str) -> SendRequest:
 def _event(runtime: AgentRuntime, op: SendOp, request: SendRequest, key: str) -> Effect:
     wanted = sending.wanted_by_timing(runtime.spec, request, key)
     same = find_same(runtime.name, runtime.history, wanted)
+    number = runtime.history.next_event if same is None else number_of(same)
     sent = Sent(
         format_instance(runtime.name, wanted.identity),
         wanted.handler,
-        event=runtime.history.next_event if same is None else number_of(same),
-        due_us=op.timing.due_us,
+        event=number,
+        due_us=sending.due_of(runtime.history, number, op.timing),
         key=op.timing.key,
     )
     if same is not None:

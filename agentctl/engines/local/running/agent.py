@@ -315,7 +315,7 @@ class AgentRuntime:
         following = self.instances.free(accepted.event)
         if following is not None:
             self.events.add(following)
-        following = self.calendar.ended(accepted)
+        following = self.calendar.ended(accepted, stuck=accepted.event in self.stuck)
         if following is not None and self._takes_instance(self.open[following].accepted):
             self.events.add(following)
 

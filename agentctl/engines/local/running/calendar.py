@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from agentctl.core import timetable
 from agentctl.core.audit import audit_lines
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
-from agentctl.core.schedules import ScheduleId
+from agentctl.core.schedules import ScheduleId, id_of
 from agentctl.engines.local.running.accepting import Wanted, digest_of, find_same
 from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.holders import Holders
@@ -24,6 +24,9 @@ from agentctl.names import Identity, format_instance
 from agentctl.record_schedules import ScheduleRecord, SkippedRecord
 from agentctl.records import EventRecord, Record, encode
 from agentctl.sdk.fields import AgentSpec
+
+MOST_STUCK: Final = 10
+"""So many occurrences of a schedule may be stuck; further ones are skipped."""
 
 Moment: TypeAlias = int | ScheduleId
 """What comes at a moment: an event, or a schedule's next occurrence."""
@@ -60,6 +63,7 @@ class Calendar:
         self._due: DueTimes[Moment] = DueTimes(agenda.program, self._come)
         self._lines: Holders[ScheduleId] = Holders()
         self._under_way: dict[ScheduleId, set[int]] = {}
+        self._stuck: dict[ScheduleId, set[int]] = {}
         self._events = 0
         self._since_us: int | None = None
 
@@ -141,7 +145,7 @@ class Calendar:
                 name = f"{format_instance(self._agenda.spec.name, schedule.of)} {schedule.schedule}"
                 self._program.listener.warned(f"the schedule {name} rests: {error.message}")
                 return
-            self._take(schedule, [self._skip_known(schedule, step) for step in steps])
+            self._take(schedule, [self._unless_skipped(schedule, step) for step in steps])
         self.arm(at)
 
     def _take(self, schedule: ScheduleRecord, steps: Sequence[timetable.Step]) -> None:
@@ -189,9 +193,17 @@ class Calendar:
         kwargs = bytes(schedule.kwargs) if schedule.kwargs else None
         return digest_of(handler, bytes(schedule.args), kwargs)
 
-    def _skip_known(self, schedule: ScheduleRecord, step: timetable.Step) -> timetable.Step:
-        """Skip an occurrence whose key stands for an event already (R17)."""
-        if schedule.key is None or isinstance(step, timetable.Skip):
+    def _unless_skipped(self, schedule: ScheduleRecord, step: timetable.Step) -> timetable.Step:
+        """Skip an occurrence whose key stands for an event already (R17), or that would be stuck.
+
+        Stuck ones hold nobody up, but all of them run at the next start: they mustn't pile up.
+        """
+        if isinstance(step, timetable.Skip):
+            return step
+        if len(self._stuck.get(id_of(schedule), ())) >= MOST_STUCK:
+            count = max(1, step.missed)
+            return timetable.Skip(step.due_us, count, "stuck", step.next_us)
+        if schedule.key is None:
             return step
         try:
             wanted = self._occurrence(schedule, step)
@@ -207,6 +219,7 @@ class Calendar:
         at = _schedule_of(accepted)
         if at is None:
             return True
+        _discard(self._stuck, at, accepted.event)
         self._under_way.setdefault(at, set()).add(accepted.event)
         if accepted.next is None:
             return True  # it fires once: nothing queues behind it
@@ -215,17 +228,25 @@ class Calendar:
             return True
         return self._lines.take(at, accepted.event)
 
-    def ended(self, accepted: EventRecord) -> int | None:
+    def ended(self, accepted: EventRecord, *, stuck: bool = False) -> int | None:
         """Take note that an event came to rest; returns the occurrence that may begin now."""
         at = _schedule_of(accepted)
         if at is None:
             return None
-        under_way = self._under_way.get(at)
-        if under_way is not None:
-            under_way.discard(accepted.event)
-            if not under_way:
-                del self._under_way[at]
+        _discard(self._under_way, at, accepted.event)
+        if stuck:
+            self._stuck.setdefault(at, set()).add(accepted.event)
+        else:
+            _discard(self._stuck, at, accepted.event)
         return self._lines.free(accepted.event)
+
+
+def _discard(numbers: dict[ScheduleId, set[int]], at: ScheduleId, number: int) -> None:
+    there = numbers.get(at)
+    if there is not None:
+        there.discard(number)
+        if not there:
+            del numbers[at]
 
 
 def _schedule_of(accepted: EventRecord) -> ScheduleId | None:
