@@ -14,7 +14,7 @@ from agentctl.core import timetable
 from agentctl.core.audit import audit_lines
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
-from agentctl.core.schedules import ScheduleId
+from agentctl.core.schedules import ScheduleId, id_of
 from agentctl.engines.local.running.accepting import Wanted, digest_of, find_same
 from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.holders import Holders
@@ -120,7 +120,8 @@ class Calendar:
 
     def take(self, record: Record) -> None:
         """Take what is on record of a schedule, and wait for what comes of it."""
-        self.arm(self._schedules.fold(record, carried_over=False))
+        self._schedules.fold(record, carried_over=False)
+        self.arm(id_of(record))
 
     def forget(self, identity: Identity) -> None:
         """Drop the schedules of an instance that is deleted, from its history, too."""
