@@ -19,7 +19,7 @@ from agentctl.core.event_history import EndRecord, EventHistory
 from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of, request_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
-from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
+from agentctl.core.schedules import FOLDS, ScheduleId, Schedules, is_made_by_call
 from agentctl.names import Identity
 from agentctl.record_kept import OutcomeRecord, StateRecord
 from agentctl.record_moves import (
@@ -55,6 +55,7 @@ class JournalHistory:
         kept: those that have, as far as they are still of use.
         keys: the open event of each idempotency key, by instance and key.
         asked: the open event of each asking call.
+        fired: the open events that each schedule made.
         answered: changes that were carried out and answered, by the id they were asked under.
         states: each instance's committed state.
         outcomes: how keyed events ended, by instance and key.
@@ -73,6 +74,7 @@ class JournalHistory:
         self.kept = Kept(KEEP if keep is None else keep)
         self.keys: dict[tuple[Identity, str], int] = {}
         self.asked: dict[Asking, int] = {}
+        self.fired: dict[ScheduleId, set[int]] = {}
         self.answered: OrderedDict[str, AnsweredRecord] = OrderedDict()
         self.header: Header | None = None
         self.next_event = 1
@@ -185,6 +187,8 @@ class JournalHistory:
             self.keys[accepted.of, accepted.key] = event.number
         if not event.told and (asking := asking_of(event)) is not None:
             self.asked[asking] = event.number
+        if accepted.schedule is not None:
+            self.fired.setdefault((accepted.of, accepted.schedule), set()).add(event.number)
 
     def _closed(self, event: EventHistory) -> None:
         accepted, number = event.accepted, event.number
@@ -193,6 +197,11 @@ class JournalHistory:
             del self.keys[accepted.of, accepted.key]
         if (asking := asking_of(event)) is not None:
             self.asked.pop(asking, None)
+        if accepted.schedule is not None:
+            at = accepted.of, accepted.schedule
+            self.fired[at].discard(number)
+            if not self.fired[at]:
+                del self.fired[at]
 
     def _reopened(self, number: int) -> EventHistory | None:
         """A failed event that a retry queues again."""

@@ -7,12 +7,16 @@ two differ it makes a `Difference`, which stops the event; it is never raised in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from agentctl.core.event_history import CANCEL, EventHistory
 from agentctl.records import CallRecord, OkRecord
+
+LOOK: Final = "schedules"
+"""The call that is answered at once, in the handler's own turn: a look at its schedules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class Replay:
         # may be new.
         self._outcomes = [path for path, _ in history.deliveries if path != CANCEL]
         self.undelivered = len(self._outcomes)
+        self._looks = {
+            path: record
+            for path, record in history.deliveries
+            if isinstance(record, OkRecord) and history.calls[path].fn == LOOK
+        }
 
     def match(
         self, path: str, asked: CallRecord, *, by_name: bool = False
@@ -55,11 +64,11 @@ class Replay:
 
     def read(self, path: str) -> bytes | None:
         """The recorded result of what is answered at once, not delivered; None: there is none."""
-        for delivered, record in self._history.deliveries:
-            if delivered == path and isinstance(record, OkRecord):
-                self.undelivered -= 1
-                return bytes(record.value)
-        return None
+        record = self._looks.get(path)
+        if record is None:
+            return None
+        self.undelivered -= 1
+        return bytes(record.value)
 
     def to_accept(self, found: Difference) -> tuple[list[str], list[str]]:
         """What must go from the record for the program's way to go on; paths.

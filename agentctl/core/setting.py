@@ -29,8 +29,12 @@ class Wish(msgspec.Struct, frozen=True):
     from_: str | None = None
     by: str = ""
 
-    def record(self, seed: str, now_us: int) -> ScheduleRecord:
-        """Its record, with the first due time."""
+    def record(self, seed: str, now_us: int, *, at_us: int | None = None) -> ScheduleRecord:
+        """Its record, with the first due time, which counts from now.
+
+        Args:
+            at_us: when it goes on record, where the clock was set back since the last record.
+        """
         timing = self.timing
         assert timing.name is not None
         return ScheduleRecord(
@@ -52,7 +56,7 @@ class Wish(msgspec.Struct, frozen=True):
             seed,
             from_=self.from_,
             by=self.by,
-            at=now_us,
+            at=now_us if at_us is None else at_us,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from agentctl import Agent, Cancellation, Capability, bind, handler
 from agentctl.engines.changes import Cancelled, CancelRequest
 from agentctl.engines.port import InvokeRequest
 from agentctl.errors import Interrupted
+from agentctl.records import kind_of
 from agentctl.testing import Durable
 
 
@@ -165,3 +167,22 @@ def test_what_keys_and_schedules_leave_behind_is_forgotten_though_nobody_invokes
 
     outcomes, gone = asyncio.run(life())
     assert max(outcomes, gone) <= 8  # `retention` is a week
+
+
+def test_r18_what_an_event_cancels_goes_on_record_with_the_calls_result() -> None:
+    async def life() -> Any:
+        world = Durable()
+        async with world.host(bind(Heir), jumps=False) as one:
+            store = one.engine.agents["Heir"].store
+            writes: list[list[str]] = []
+            append = store.append
+
+            def noted(bodies: Sequence[bytes]) -> int:
+                writes.append([kind_of(body) for body in bodies])
+                return append(bodies)
+
+            store.append = noted  # type: ignore[method-assign]
+            await Heir.ref().follow(0)
+            return [kinds for kinds in writes if "unschedule" in kinds]
+
+    assert asyncio.run(life()) == [["answered", "unschedule", "ok"]]

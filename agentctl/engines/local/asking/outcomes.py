@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+from agentctl.core.finding import find_occurrence
 from agentctl.core.history import JournalHistory
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events.effects import OutcomeRequest, Sender
@@ -33,11 +34,10 @@ def number_for(history: JournalHistory, request: OutcomeRequest) -> int | None:
             return number
         if (outcome := history.outcomes.get(at)) is not None:
             return outcome.outcome
+    event = find_occurrence(history, request.identity, request.schedule, request.due_us)
+    if event is not None:
+        return event.number
     wanted = request.identity, request.schedule, request.due_us
-    for event in (*history.open.values(), *history.kept.events.values()):
-        accepted = event.accepted
-        if (accepted.of, accepted.schedule, accepted.occurrence) == wanted:
-            return accepted.event
     for number, aside in history.asides.items():
         if (aside.of, aside.schedule, aside.occurrence) == wanted:
             return number

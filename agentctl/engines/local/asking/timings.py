@@ -24,7 +24,7 @@ from agentctl.engines.local.asking import sending
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
 from agentctl.engines.local.asking.outcomes import outcome_request
-from agentctl.engines.local.changing.live import LiveGround
+from agentctl.engines.local.changing.held import HeldGround
 from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.events.askers import made_of
 from agentctl.engines.local.events.calls import Made, failed
@@ -60,8 +60,10 @@ class LocalTimings:
         runtime = self._agents[sender.agent]
         try:
             if isinstance(op, CancelOp):
+                ground = HeldGround(runtime)
                 change = cancel_request(op.sent, request_of(sender.asking))
-                return Effect(_cancelled(carry_out(LiveGround(runtime), change)))
+                made = _cancelled(carry_out(ground, change))
+                return Effect(made, ground.bodies, ground.audit, ground.take_effect)
             request = _send_request(op, "")
             if op.timing.name is None:
                 return _event(runtime, op, request, sender.key)
@@ -186,4 +188,4 @@ def cancel_request(sent: Sent, request: str) -> CancelRequest | UnscheduleReques
         return CancelRequest(sent.agent, request, identity, sent.event)
     assert sent.schedule is not None
     due_us = None if sent.recurs else sent.due_us  # a single one may have been replaced
-    return UnscheduleRequest(sent.agent, request, sent.schedule, identity, due_us, source="code")
+    return UnscheduleRequest(sent.agent, request, sent.schedule, identity, due_us)

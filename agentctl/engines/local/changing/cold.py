@@ -46,6 +46,10 @@ class ColdGround:
         """The wall clock, never before what is on record already."""
         return max(self._clock.now_us(), self.history.latest_us)
 
+    def wall_us(self) -> int:
+        """The wall clock."""
+        return self._clock.now_us()
+
     def standing(self, event: EventHistory) -> Standing:
         """What an open event's code is doing."""
         return standing_on_record(event)

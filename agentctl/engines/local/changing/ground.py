@@ -49,7 +49,11 @@ class Ground(Protocol):
         ...
 
     def now_us(self) -> int:
-        """The wall clock."""
+        """The time of what goes on record."""
+        ...
+
+    def wall_us(self) -> int:
+        """The wall clock as it is, which due times go by."""
         ...
 
     def standing(self, event: EventHistory) -> Standing:

@@ -32,8 +32,12 @@ class LiveGround:
         self._whole: JournalHistory | None = None
 
     def now_us(self) -> int:
-        """The wall clock."""
+        """The time of what goes on record."""
         return self._runtime.program.now_us()
+
+    def wall_us(self) -> int:
+        """The wall clock."""
+        return self._runtime.program.clock.now_us()
 
     def standing(self, event: EventHistory) -> Standing:
         """What an open event's code is doing."""

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Raw
 
 from agentctl.core import setting, timetable
-from agentctl.core.event_history import EventHistory
-from agentctl.core.finding import status_of
+from agentctl.core.finding import find_occurrence, status_of
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.setting import Wish
 from agentctl.engines.changes import Accepted, Change
@@ -60,7 +59,7 @@ def put(
     """
     name, of = wish.timing.name or "", wish.identity
     known = ground.history.schedules.live.get((of, name))
-    wanted = wish.record(seed, ground.now_us())
+    wanted = wish.record(seed, ground.wall_us(), at_us=ground.now_us())
     record = setting.decide(ground.agent, known, wanted, anchored=wish.timing.anchored, force=force)
     stands = record or known
     assert stands is not None
@@ -116,7 +115,8 @@ def _unscheduled(ground: Ground, request: UnscheduleRequest, answer: Cancellatio
 def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
     """What to answer about a schedule that isn't there, or about an earlier one of its name."""
     schedules, at = ground.history.schedules, (request.identity, request.name)
-    event = occurrence(ground, request.identity, request.name, request.due_us)
+    due_us = request.due_us
+    event = find_occurrence(ground.history, request.identity, request.name, due_us)
     if event is not None:
         if event.end is None:
             return Cancellation.RUNNING
@@ -125,21 +125,9 @@ def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
     if (gone := schedules.gone.get(at)) is not None:
         missed = isinstance(gone, SkippedRecord)
         return Cancellation.FINISHED if missed else Cancellation.ALREADY_CANCELLED
-    if request.due_us is not None and request.due_us > ground.now_us():
+    if due_us is not None and due_us > ground.wall_us():
         return Cancellation.ALREADY_CANCELLED  # another took its place before it was due
     return Cancellation.UNKNOWN
-
-
-def occurrence(ground: Ground, of: Identity, name: str, due_us: int | None) -> EventHistory | None:
-    """The event that a schedule made at a due time, while it is open or kept."""
-    if due_us is None:
-        return None
-    known = [*ground.history.open.values(), *ground.history.kept.events.values()]
-    for event in known:
-        accepted = event.accepted
-        if (accepted.schedule, accepted.occurrence, accepted.of) == (name, due_us, of):
-            return event
-    return None
 
 
 def pause(ground: Ground, request: PauseRequest, answered: Answered) -> Paused:
@@ -157,7 +145,7 @@ def pause(ground: Ground, request: PauseRequest, answered: Answered) -> Paused:
     if request.pause:
         record, due_us, passed = PausedRecord(known.schedule, known.of, by, at=now_us), known.due, 0
     else:
-        passed, due_us = timetable.passed(known, now_us)
+        passed, due_us = timetable.passed(known, ground.wall_us())
         record = ResumedRecord(known.schedule, known.of, due_us, passed, by, at=now_us)
     answer = Paused(instance, known.schedule, request.pause, True, due_us, passed)
     ground.commit([*answered(ground, request, answer), record])
@@ -180,7 +168,7 @@ def fire(ground: Ground, request: FireRequest) -> Accepted:
             bytes(known.args),
             bytes(known.kwargs) if isinstance(known.kwargs, Raw) else None,
             schedule=known.schedule,
-            occurrence=timetable.Run(ground.now_us(), 0, None),
+            occurrence=timetable.Run(ground.wall_us(), 0, None),
             beside=True,
             request=request.id,
         )

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Raw
 
 from agentctl.core.event_history import EventHistory
-from agentctl.core.replay import Difference, Replay
+from agentctl.core.replay import LOOK, Difference, Replay
 from agentctl.engines.local.events import asking
 from agentctl.engines.local.events.calls import Made
 from agentctl.engines.local.events.effects import is_effect
@@ -123,7 +123,7 @@ class Ledger:
         if self.difference is not None:
             return _NOTHING
         call = self.call_id(path)
-        asked = CallRecord(call, "schedules", at=now_us)
+        asked = CallRecord(call, LOOK, at=now_us)
         found = None if self.replay is None else self.replay.match(path, asked)
         if isinstance(found, Difference):
             self.difference = found

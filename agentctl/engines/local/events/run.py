@@ -16,7 +16,7 @@ import msgspec
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
-from agentctl.core.replay import Difference, Replay, describe
+from agentctl.core.replay import LOOK, Difference, Replay, describe
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events import endings
 from agentctl.engines.local.events.beginning import Prepared, prepare
@@ -170,7 +170,7 @@ class EventRun:
             if isinstance(record, CancelRecord):
                 self._deliver_cancel(record)
                 continue
-            if path in self.history.calls and self.history.calls[path].fn == "schedules":
+            if path in self.history.calls and self.history.calls[path].fn == LOOK:
                 continue  # it was answered when it was asked
             opened = ledger.take(path)
             if ledger.difference is None and (opened is None or self._finished):

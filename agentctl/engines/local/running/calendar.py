@@ -104,8 +104,8 @@ class Calendar:
     def open(self) -> None:
         """Attend to the schedules from now on; before, they only lie on record."""
         self._since_us = self._program.clock.now_us()
-        for at in self._schedules.live:
-            self.arm(at)
+        live = self._schedules.live.items()
+        self._due.add_all((at, timetable.begins_us(one)) for at, one in live if not one.paused)
 
     def arm(self, at: ScheduleId) -> None:
         """Wait for a schedule's next occurrence, as it stands now; or for none."""
