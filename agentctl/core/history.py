@@ -119,15 +119,18 @@ class JournalHistory:
         if not 0 <= at_us <= LAST_INSTANT_US:
             raise ValueError(f"the time {at_us} of {kind!r} is none that a date can show")
         self.latest_us = max(self.latest_us, at_us)
+        of, carried_over = type(record), self._is_carried_over()
+        trail = None if carried_over or of not in AUDITED else self._trail
+        if of in FOLDS:
+            if trail is not None:
+                self._audit(trail, record, None)
+            self.schedules.fold(record, carried_over=carried_over)
+            return
         number = number_of(record)
         event = self.requeuing.get(number) if self.requeuing else None
         event = event or self.open.get(number)
-        of = type(record)
-        if self._trail is not None and of in AUDITED and not self._is_carried_over():
-            self._audit(self._trail, record, event or self.kept.events.get(number))
-        if of in FOLDS:
-            self.schedules.fold(record, carried_over=self._is_carried_over())
-            return
+        if trail is not None:
+            self._audit(trail, record, event or self.kept.events.get(number))
         whole = _JOURNAL_FOLDS.get(of)
         if whole is not None:
             whole(self, record, body)

@@ -45,8 +45,8 @@ class Schedules:
         for name in self._names.get(identity, ()):
             yield self.live[identity, name]
 
-    def fold(self, record: Any, *, carried_over: bool) -> ScheduleId:
-        """Take a record of a schedule, and say of which.
+    def fold(self, record: Any, *, carried_over: bool) -> None:
+        """Take a record of a schedule.
 
         A rewrite takes along that one is gone, and not the one itself.
         """
@@ -54,7 +54,6 @@ class Schedules:
             self.remember(record)
         else:
             FOLDS[type(record)](self, record)
-        return id_of(record)
 
     def set(self, record: ScheduleRecord) -> None:
         """Take a schedule, in the place of one of the same name."""

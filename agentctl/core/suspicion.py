@@ -47,9 +47,11 @@ def plan_start(journals: Mapping[str, JournalHistory], max_starts: Mapping[str, 
         if event.phase is Phase.EXECUTING and not journals[agent].stopping
     }
     for agent, event in _open_events(journals):
+        stuck = event.phase is Phase.STUCK
+        if not (stuck or event.phase is Phase.EXECUTING):
+            continue
         this = (agent, event.number)
         executing = this in executed
-        stuck = event.phase is Phase.STUCK
         if not (executing or stuck):
             continue
         alone = event.alone or executed == {this}

@@ -23,7 +23,7 @@ from typing import Protocol
 from msgspec import Struct
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, gc=False):
     """One record as read.
 
     Attributes:

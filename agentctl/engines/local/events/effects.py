@@ -25,7 +25,7 @@ TimingOp: TypeAlias = SendOp | CancelOp | ResultOp
 
 def is_effect(op: Op, agent: str) -> bool:
     """Whether an agent carries out by itself what its event asks for, and at once."""
-    return isinstance(op, SendOp | CancelOp) and op.agent == agent
+    return isinstance(op, (SendOp, CancelOp)) and op.agent == agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,8 @@ class Calendar:
 
     def take(self, record: Record) -> None:
         """Take what is on record of a schedule, and wait for what comes of it."""
-        self.arm(self._schedules.fold(record, carried_over=False))
+        self._schedules.fold(record, carried_over=False)
+        self.arm(id_of(record))
 
     def forget(self, identity: Identity) -> None:
         """Drop the schedules of an instance that is deleted, from its history, too."""

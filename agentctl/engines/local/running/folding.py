@@ -22,11 +22,12 @@ def fold_some(history: JournalHistory, agent: str, path: str, lines: Iterable[Li
         FormatTooNew: a later version wrote it.
     """
     for line in lines:
-        kind, record = decode_line(line.body, path=path, line=line.number)
+        body = line.body
+        kind, record = decode_line(body, path=path, line=line.number)
         try:
-            if isinstance(record, Header):
+            if type(record) is Header:
                 _check_header(record, agent, path)
-            history.fold(kind, record, line.body)
+            history.fold(kind, record, body)
         except ValueError as error:
             raise _damaged(agent, path, line.number, str(error)) from None
 
