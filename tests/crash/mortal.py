@@ -35,6 +35,7 @@ from agentctl.testing import FakeClock
 
 LONGEST_S = 20.0
 
+
 class TickingClock(FakeClock):
     """A clock that a test moves on, and that never tells the same time twice."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
 from agentctl import Agent, Capability, call_key, handler, occurrence, sleep
 from agentctl.core.cron_times import due_times
 from agentctl.times import to_us
-from datetime import UTC, datetime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MINUTE_US = 60_000_000

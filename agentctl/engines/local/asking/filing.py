@@ -31,7 +31,8 @@ def bring_in_line(agents: Mapping[str, AgentRuntime], wishes: Mapping[str, Seque
         if records:
             ground = LiveGround(agents[name])
             ground.commit(records)
-            agents[name].durable_soon()
+            ground.settle()  # before anything is due: set anew, it wouldn't fire for what passed
+            agents[name].durable_soon()  # and told of in the audit log
             # Crash here: any first part of them counts; the next start does the rest.
             for record in records:
                 ground.take(record)

@@ -72,9 +72,7 @@ class AgentRuntime:
         self.states = States(history, self.spec)
         self.instances: Holders[Identity] = Holders()
         self.calendar = Calendar(
-            Agenda(
-                self.spec, history, program, self.append_bodies, self.durable_soon, self._come
-            )
+            Agenda(self.spec, history, program, self.append_bodies, self.durable_soon, self._come)
         )
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
