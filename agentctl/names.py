@@ -56,6 +56,13 @@ def format_instance(agent: str, identity: Identity) -> str:
     return "/".join((agent, *(quote(part, safe="") for part in identity)))
 
 
+def shell_words(instance: str, name: str) -> str:
+    """Write an instance and a schedule's name as the words of a command, to be copied."""
+    import shlex
+
+    return shlex.join((instance, "--", name) if name.startswith("-") else (instance, name))
+
+
 @dataclass(frozen=True, order=True)
 class Address:
     """An instance, or one of its events."""

@@ -43,8 +43,8 @@ What makes an event run again, and what that does to its calls:
   is set aside           agentctl requeue set-aside    kept, not made again
   is set aside           the same with --fresh: a new  made again, under
                          number, a new start           new call keys
-  completed or was       not at all; invoke it anew    a new event
-   cancelled
+  completed, was missed  not at all; invoke it anew    a new event
+   or was cancelled
   was a schedule's       agentctl schedule trigger     a new event, with
                                                        the same arguments
 

@@ -76,6 +76,8 @@ def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[s
 
 
 def _whats(record: Record, handler: str) -> list[str]:
+    if type(record) in OF_SCHEDULES:
+        return schedule_lines(record)
     match record:
         case Header():
             repaired = [f"repaired: cut off {record.cut}"] if record.cut else []
@@ -99,7 +101,7 @@ def _whats(record: Record, handler: str) -> list[str]:
         case ErrorRecord() if record.type == _DENIED:
             return [f"denied: call {record.error} ({record.text})"]
         case _:
-            return _changes(record, handler) or _moves(record) or schedule_lines(record)
+            return _changes(record, handler) or _moves(record)
 
 
 def _changes(record: Record, handler: str) -> list[str]:

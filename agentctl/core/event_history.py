@@ -30,6 +30,9 @@ from agentctl.records import (
 CANCEL: Final = ""
 """The path under which a cancellation stands among an event's deliveries."""
 
+_NONE: Final[frozenset[str]] = frozenset()
+"""Very many events wait with nothing ended or dropped yet: they share this."""
+
 EndRecord: TypeAlias = DoneRecord | FailedRecord | CancelledRecord | MissedRecord
 
 EventRecordLike: TypeAlias = (
@@ -86,8 +89,8 @@ class EventHistory:
         self.bodies = [body]
         self.calls: dict[str, CallRecord] = {}
         self.deliveries: list[tuple[str, Delivery | CancelRecord]] = []
-        self.dropped: set[str] = set()
-        self.ended: set[str] = set()
+        self.dropped: set[str] | frozenset[str] = _NONE
+        self.ended: set[str] | frozenset[str] = _NONE
         self.phase = Phase.QUEUED
         self.started_us: int | None = None
         self.starts = 0
@@ -165,11 +168,15 @@ class EventHistory:
         if path not in self.calls:
             raise ValueError(f"{record.dropped} was dropped without having been called")
         self._ends(path, record.dropped)
+        if isinstance(self.dropped, frozenset):
+            self.dropped = set()
         self.dropped.add(path)
 
     def _ends(self, path: str, call: str) -> None:
         if path in self.ended:
             raise ValueError(f"{call} was over before")
+        if isinstance(self.ended, frozenset):
+            self.ended = set()
         self.ended.add(path)
 
     def _parked(self, _record: ParkedRecord) -> None:
@@ -192,8 +199,8 @@ class EventHistory:
             raise ValueError(f"event {self.number} is retried from a call that it didn't make")
         self.calls = {path: call for path, call in self.calls.items() if path not in gone}
         self.deliveries = [one for one in self.deliveries if one[0] not in again | gone]
-        self.ended -= again | gone
-        self.dropped -= again | gone
+        self.ended = self.ended - again - gone
+        self.dropped = self.dropped - again - gone
         self.end = self.bug = None
         self.starts = 0
         self.begun = self.alone = False

@@ -1,4 +1,4 @@
-"""Finding the event that somebody means, by its number or by its idempotency key."""
+"""Finding the event that somebody means, by number, by idempotency key, or by due time."""
 
 from __future__ import annotations
 
@@ -69,6 +69,20 @@ def _by_number(history: JournalHistory, number: int) -> Found | None:
         if outcome.outcome == number:
             return Found(number, outcome.of, over=outcome.status)
     return Found(number, ()) if 0 < number < history.next_event else None
+
+
+def find_occurrence(
+    history: JournalHistory, of: Identity, name: str, due_us: int | None
+) -> EventHistory | None:
+    """Find the event that a schedule made at a due time, while it is open or kept."""
+    if due_us is None:
+        return None
+    made = [history.open[number] for number in history.fired.get((of, name), ())]
+    for event in (*made, *history.kept.events.values()):
+        accepted = event.accepted
+        if (accepted.schedule, accepted.occurrence, accepted.of) == (name, due_us, of):
+            return event
+    return None
 
 
 def status_of(end: EndRecord) -> str:

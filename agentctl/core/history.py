@@ -19,7 +19,7 @@ from agentctl.core.event_history import EndRecord, EventHistory
 from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of, request_of
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
-from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
+from agentctl.core.schedules import FOLDS, ScheduleId, Schedules, is_made_by_call
 from agentctl.names import Identity
 from agentctl.record_kept import OutcomeRecord, StateRecord
 from agentctl.record_moves import (
@@ -55,6 +55,7 @@ class JournalHistory:
         kept: those that have, as far as they are still of use.
         keys: the open event of each idempotency key, by instance and key.
         asked: the open event of each asking call.
+        fired: the open events that each schedule made.
         answered: changes that were carried out and answered, by the id they were asked under.
         states: each instance's committed state.
         outcomes: how keyed events ended, by instance and key.
@@ -73,12 +74,13 @@ class JournalHistory:
         self.kept = Kept(KEEP if keep is None else keep)
         self.keys: dict[tuple[Identity, str], int] = {}
         self.asked: dict[Asking, int] = {}
+        self.fired: dict[ScheduleId, set[int]] = {}
         self.answered: OrderedDict[str, AnsweredRecord] = OrderedDict()
         self.header: Header | None = None
         self.next_event = 1
         self.open: dict[int, EventHistory] = {}
         self.states: dict[Identity, StateRecord] = {}
-        self.outcomes: dict[tuple[Identity, str], OutcomeRecord] = {}
+        self.outcomes: OrderedDict[tuple[Identity, str], OutcomeRecord] = OrderedDict()
         self.to_tell: deque[tuple[str, Asking]] = deque(maxlen=LATELY)
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
@@ -87,6 +89,7 @@ class JournalHistory:
         self.stopping = False
         self.latest_us = 0
         self.records = 0
+        self._carried_to = 0
         self._promised: str | None = None
         self._held: tuple[str, Record, bytes] | None = None
 
@@ -120,7 +123,7 @@ class JournalHistory:
         event = self.requeuing.get(number) if self.requeuing else None
         event = event or self.open.get(number)
         of = type(record)
-        if of in AUDITED and self._trail is not None:
+        if self._trail is not None and of in AUDITED and not self._is_carried_over():
             self._audit(self._trail, record, event or self.kept.events.get(number))
         if of in FOLDS:
             self.schedules.fold(record, carried_over=self._is_carried_over())
@@ -140,19 +143,17 @@ class JournalHistory:
     def _audit(self, trail: AuditTrail, record: Record, event: EventHistory | None) -> None:
         header = self.header or record
         assert isinstance(header, Header)
-        if self._is_carried_over():
-            return
         if number_of(record) in self.asides and not isinstance(record, RequeuedRecord | DropRecord):
             return  # a requeue puts back what was audited when it first happened
         trail.add(audit_lines(header.agent, record, event.accepted if event else None))
 
     def _is_carried_over(self, line: int | None = None) -> bool:
         """Whether the record being folded, or that of a line, is one that a rewrite took along."""
-        line = self.records if line is None else line
-        return self.header is not None and 1 < line <= 1 + self.header.kept
+        return 1 < (self.records if line is None else line) <= self._carried_to
 
     def _header(self, record: Header, _body: bytes) -> None:
         self.header = record
+        self._carried_to = 1 + record.kept
         self.next_event = record.next
         if self._keep is None:
             self.kept = Kept(record.keep)
@@ -183,6 +184,8 @@ class JournalHistory:
             self.keys[accepted.of, accepted.key] = event.number
         if not event.told and (asking := asking_of(event)) is not None:
             self.asked[asking] = event.number
+        if accepted.schedule is not None:
+            self.fired.setdefault((accepted.of, accepted.schedule), set()).add(event.number)
 
     def _closed(self, event: EventHistory) -> None:
         accepted, number = event.accepted, event.number
@@ -191,6 +194,11 @@ class JournalHistory:
             del self.keys[accepted.of, accepted.key]
         if (asking := asking_of(event)) is not None:
             self.asked.pop(asking, None)
+        if accepted.schedule is not None:
+            at = accepted.of, accepted.schedule
+            self.fired[at].discard(number)
+            if not self.fired[at]:
+                del self.fired[at]
 
     def _reopened(self, number: int) -> EventHistory | None:
         """A failed event that a retry queues again."""
@@ -291,7 +299,8 @@ class JournalHistory:
     def forget(self, of: Identity) -> None:
         """Drop what is known of an instance that was deleted."""
         self.states.pop(of, None)
-        self.outcomes = {key: one for key, one in self.outcomes.items() if key[0] != of}
+        for at in [at for at in self.outcomes if at[0] == of]:
+            del self.outcomes[at]
         self.kept.forget(of)
         self.schedules.forget(of)
 

@@ -85,4 +85,5 @@ def number_of(record: Record) -> int:
         if found is None:
             raise ValueError(f"{getattr(record, field)!r} is no call's key")
         return int(found[1])
-    return getattr(record, _NUMBER_FIELDS.get(type(record), ""), 0)
+    field = _NUMBER_FIELDS.get(type(record))
+    return 0 if field is None else getattr(record, field)

@@ -7,12 +7,16 @@ two differ it makes a `Difference`, which stops the event; it is never raised in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from agentctl.core.event_history import CANCEL, EventHistory
 from agentctl.records import CallRecord, OkRecord
+
+LOOK: Final = "schedules"
+"""The call that is answered at once, in the handler's own turn: a look at its schedules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class Replay:
         # may be new.
         self._outcomes = [path for path, _ in history.deliveries if path != CANCEL]
         self.undelivered = len(self._outcomes)
+        self._looks = {
+            path: record
+            for path, record in history.deliveries
+            if isinstance(record, OkRecord) and history.calls[path].fn == LOOK
+        }
 
     def match(
         self, path: str, asked: CallRecord, *, by_name: bool = False
@@ -55,11 +64,11 @@ class Replay:
 
     def read(self, path: str) -> bytes | None:
         """The recorded result of what is answered at once, not delivered; None: there is none."""
-        for delivered, record in self._history.deliveries:
-            if delivered == path and isinstance(record, OkRecord):
-                self.undelivered -= 1
-                return bytes(record.value)
-        return None
+        record = self._looks.get(path)
+        if record is None:
+            return None
+        self.undelivered -= 1
+        return bytes(record.value)
 
     def to_accept(self, found: Difference) -> tuple[list[str], list[str]]:
         """What must go from the record for the program's way to go on; paths.
@@ -110,18 +119,19 @@ def _same_json(recorded: Raw | UnsetType, asked: Raw | UnsetType) -> bool:
 
 
 def describe(call: CallRecord) -> str:
-    """Write a recorded call for people: `Payments.refund(7)`."""
+    """Write a recorded call for people: `Payments.refund(7)`, `trigger Bot.request(7)`."""
     if call.until is not None:
         return f"{call.fn} until {call.until}"
     if call.fn == "schedules" or (call.to is not None and call.args is UNSET):
         return f"{call.fn} {call.to or ''}".rstrip()
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
-    fn = call.fn if call.to is None else f"{call.to}.{call.handler}"
-    said = f"{fn}({_shown(args, kwargs, call.digest)})"
-    if not isinstance(call.timing, Raw):
-        return said
-    return f"{call.fn} {said} {bytes(call.timing).decode()}"
+    if call.to is None:
+        return f"{call.fn}({_shown(args, kwargs, call.digest)})"
+    asked = f"{call.to}.{call.handler}({_shown(args, kwargs, call.digest)})"
+    verb = f"{call.fn} " if isinstance(call.timing, Raw) else ""
+    timing = bytes(call.timing).decode() if isinstance(call.timing, Raw) else "{}"
+    return f"{verb}{asked}" if timing == "{}" else f"{verb}{asked} {timing}"
 
 
 _SHOWN_LENGTH = 200

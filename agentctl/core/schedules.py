@@ -6,6 +6,7 @@ schedule moves to stands in the record that moves it.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -36,8 +37,8 @@ class Schedules:
 
     def __init__(self) -> None:
         self.live: dict[ScheduleId, ScheduleRecord] = {}
-        self.gone: dict[ScheduleId, UnscheduleRecord | SkippedRecord] = {}
-        self._names: dict[Identity, list[str]] = {}
+        self.gone: OrderedDict[ScheduleId, UnscheduleRecord | SkippedRecord] = OrderedDict()
+        self._names: dict[Identity, dict[str, None]] = {}
 
     def of(self, identity: Identity) -> Iterator[ScheduleRecord]:
         """The schedules of one instance, in the order in which they were first set."""
@@ -59,7 +60,7 @@ class Schedules:
         """Take a schedule, in the place of one of the same name."""
         at = record.of, record.schedule
         if at not in self.live:
-            self._names.setdefault(record.of, []).append(record.schedule)
+            self._names.setdefault(record.of, {})[record.schedule] = None
         self.gone.pop(at, None)
         self.live[at] = record
 
@@ -109,7 +110,8 @@ class Schedules:
         """Drop the schedules of an instance that was deleted."""
         for name in self._names.pop(of, ()):
             del self.live[of, name]
-        self.gone = {at: one for at, one in self.gone.items() if at[0] != of}
+        for at in [at for at in self.gone if at[0] == of]:
+            del self.gone[at]
 
     def forget_gone(self, before_us: int) -> None:
         """Forget what was cancelled before then."""
@@ -126,7 +128,7 @@ class Schedules:
         of, name = at
         del self.live[at]
         names = self._names[of]
-        names.remove(name)
+        del names[name]
         if not names:
             del self._names[of]
 
@@ -147,6 +149,7 @@ FOLDS: Final[Mapping[type, Callable[[Schedules, Any], None]]] = {
 
 def is_made_by_call(record: Record) -> bool:
     """Whether a call of the same agent made it: it counts once the call's result is there."""
-    if not isinstance(record, EventRecord | ScheduleRecord) or record.from_ is None:
-        return False
-    return isinstance(record, ScheduleRecord) or record.asker is None
+    of = type(record)
+    if of is EventRecord:
+        return record.from_ is not None and record.asker is None  # type: ignore[union-attr]
+    return of is ScheduleRecord and record.from_ is not None  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw
 from agentctl.core import timetable
 from agentctl.core.timing import Sent, Source, Timing
 from agentctl.errors import Conflict
-from agentctl.names import Identity, format_instance
+from agentctl.names import Identity, format_instance, shell_words
 from agentctl.record_schedules import ScheduleRecord
 
 
@@ -85,7 +85,7 @@ _WHO = {"code": "the agent's own code", "file": "the file kavach.toml", "shell":
 def taken(agent: str, known: ScheduleRecord, source: str) -> Conflict:
     """The refusal of a name that another source has taken."""
     where = format_instance(agent, known.of)
-    cancel = f"agentctl schedule cancel {where} {known.schedule}"
+    cancel = f"agentctl schedule cancel {shell_words(where, known.schedule)}"
     if known.source == "file":
         hint = "choose another name; or take it out of kavach.toml first"
     else:
@@ -108,4 +108,5 @@ def sent_of(agent: str, schedule: ScheduleRecord) -> Sent:
         due_us=schedule.due,
         period_us=schedule.period,
         key=schedule.key,
+        cron=schedule.cron,
     )

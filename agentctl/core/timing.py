@@ -23,10 +23,15 @@ Source: TypeAlias = Literal["code", "file", "shell"]
 LONGEST_NAME: Final = 128
 """Of a schedule, in characters."""
 
+LONGEST_KEY: Final = 256
+"""An idempotency key, in characters."""
+
 SHORTEST_PERIOD_US: Final = 1_000
 """1 ms: each run is an event whose records are synced, and no disk keeps up with more."""
 
 _DAY_US: Final = 86_400_000_000
+_MISSED: Final = get_args(Missed)
+_OVERLAP: Final = get_args(Overlap)
 
 
 class Timing(Struct, frozen=True, omit_defaults=True):
@@ -69,7 +74,7 @@ class Sent(Struct, frozen=True, omit_defaults=True):
         event: the event's number; None of a schedule, whose events are numbered when they are due.
         schedule: the schedule's name.
         due_us: when it is due, of a schedule next.
-        period_us: of a periodic schedule.
+        period_us: of a periodic schedule; cron: of one by cron.
         key: the idempotency key of its event.
     """
 
@@ -80,6 +85,12 @@ class Sent(Struct, frozen=True, omit_defaults=True):
     due_us: int | None = None
     period_us: int | None = None
     key: str | None = None
+    cron: str | None = None
+
+    @property
+    def recurs(self) -> bool:
+        """Whether it is a schedule that makes more than one event."""
+        return self.period_us is not None or self.cron is not None
 
     @property
     def agent(self) -> str:
@@ -104,11 +115,25 @@ def check(timing: Timing) -> None:
         _check_name(timing.name)
     elif timing.recurs:
         raise UsageError("what recurs needs a name", hint='name it, like name="cleanup"')
+    if timing.key is not None:
+        check_key(timing.key)
     if timing.cron is not None:
         _check_cron(timing)
     if timing.due_us is not None:
         _check_instant(timing.due_us + max(0, timing.jitter_us), timing.due_us)
     _check_policies(timing)
+
+
+def check_key(key: str) -> None:
+    """Refuse an idempotency key that can't be one.
+
+    Raises:
+        UsageError: it is too long, or nothing.
+    """
+    if not 0 < len(key) <= LONGEST_KEY:
+        raise UsageError(
+            f"an idempotency key has 1 to {LONGEST_KEY} characters", hint="choose another key"
+        )
 
 
 def _check_name(name: str) -> None:
@@ -148,8 +173,8 @@ def _check_instant(last_us: int, due_us: int) -> None:
 
 def _check_policies(timing: Timing) -> None:
     for what, word, words in (
-        ("missed", timing.missed, get_args(Missed)),
-        ("overlap", timing.overlap, get_args(Overlap)),
+        ("missed", timing.missed, _MISSED),
+        ("overlap", timing.overlap, _OVERLAP),
     ):
         if word not in words:
             raise UsageError(f"{what} can't be {word!r:.80}", hint=f"it is {', '.join(words)}")

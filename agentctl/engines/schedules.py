@@ -70,7 +70,6 @@ class UnscheduleRequest(Struct, frozen=True, tag_field="do", tag="unschedule"):
     name: str
     identity: Identity = ()
     due_us: int | None = None
-    source: Source = "shell"
     by: str = ""
 
 

@@ -33,11 +33,13 @@ class CallView(Struct, frozen=True):
 
     Attributes:
         key: its call key.
-        fn: what was called: `Payments.refund`, `timer`, `ask`.
+        fn: what was called: `Payments.refund`, `timer`, `ask`, `schedule`.
         state: `open`, `ok`, `error`, `fired` or `dropped`.
         outcome: of `ok` the value as JSON, of `error` its type and text.
         until_us: of a timer: its end.
         where: of one that is being made: file and line at which its code stands.
+        about: of one that concerns another event: the handler that is asked or scheduled,
+            `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for.
     """
 
     key: str
@@ -49,6 +51,7 @@ class CallView(Struct, frozen=True):
     ended_us: int | None = None
     until_us: int | None = None
     where: str | None = None
+    about: str | None = None
 
 
 class LockView(Struct, frozen=True):

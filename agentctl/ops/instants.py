@@ -9,10 +9,9 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 from agentctl.errors import UsageError
-from agentctl.times import Clock, SystemClock, parse_duration, to_rfc3339, to_us
+from agentctl.times import Clock, SystemClock, from_datetime, parse_duration, to_rfc3339, to_us
 from agentctl.zones import in_zone
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _HINT: Final = "write 2026-03-15T10:30:00Z, @1773570600, now, -5m (five minutes ago) or +5m"
 
 
@@ -52,7 +51,7 @@ def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = N
         moment = in_zone(moment, zone)
     if moment.tzinfo is None:
         raise UsageError(f"{text!r} has no zone", hint=f"write which is meant: {_readings(moment)}")
-    return to_us(moment - _EPOCH)
+    return from_datetime(moment)
 
 
 def _readings(moment: datetime) -> str:

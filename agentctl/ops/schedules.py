@@ -6,6 +6,7 @@ Invariant: takes no lock, changes nothing, hides secrets. Never computes a due t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec import Raw
 
@@ -13,7 +14,7 @@ from agentctl.engines.changes import State
 from agentctl.engines.port import Desk
 from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import EventView
-from agentctl.errors import NotFound, UsageError
+from agentctl.errors import Damaged, NotFound, UsageError
 from agentctl.names import Address
 from agentctl.nearest import nearest_hint
 from agentctl.ops.hidden import hide
@@ -29,23 +30,37 @@ from agentctl.times import LAST_INSTANT_US, SECOND_US
 
 def list_schedules(
     desk: Desk, chosen: Sequence[tuple[str, Address]], *, show_secrets: bool = False
-) -> ScheduleListDocument:
+) -> tuple[ScheduleListDocument, Sequence[Damaged]]:
     """List what is to come, what is due next first, and what is paused last.
 
-    Raises:
-        JournalDamaged, FormatTooNew: what a journal says can't be trusted.
+    Returns:
+        What there is of the agents whose journals can be trusted, and what is wrong with others.
     """
-    found: list[tuple[tuple[bool, int, str, str], SeenSchedule]] = []
+    found: list[_Placed] = []
+    troubles: list[Damaged] = []
     for agent, address in chosen:
-        for one in schedules_of(desk, agent, address):
-            seen = _in_short(one, show_secrets=show_secrets)
-            found.append(((one.paused, one.due_us, seen.instance, one.name), seen))
-        for event in _scheduled(desk, agent, address):
-            due_us = event.next_us or LAST_INSTANT_US
-            seen = _event(event, show_secrets=show_secrets)
-            found.append(((False, due_us, seen.instance, str(event.event)), seen))
+        try:
+            found += _to_come(desk, agent, address, show_secrets=show_secrets)
+        except Damaged as error:
+            troubles.append(error)
     found.sort(key=lambda each: each[0])
-    return ScheduleListDocument(tuple(seen for _, seen in found))
+    return ScheduleListDocument(tuple(seen for _, seen in found)), troubles
+
+
+_Placed: TypeAlias = tuple[tuple[bool, int, str, str], SeenSchedule]
+"""A schedule, and what it is sorted by."""
+
+
+def _to_come(desk: Desk, agent: str, address: Address, *, show_secrets: bool) -> Sequence[_Placed]:
+    found: list[_Placed] = []
+    for one in schedules_of(desk, agent, address):
+        seen = _in_short(one, show_secrets=show_secrets)
+        found.append(((one.paused, one.due_us, seen.instance, one.name), seen))
+    for event in _scheduled(desk, agent, address):
+        due_us = event.next_us or LAST_INSTANT_US
+        seen = _event(event, show_secrets=show_secrets)
+        found.append(((False, due_us, seen.instance, str(event.event)), seen))
+    return found
 
 
 def schedules_of(desk: Desk, agent: str, address: Address) -> Sequence[ScheduleView]:

@@ -91,6 +91,8 @@ class SeenCall(Struct, frozen=True):
         outcome: of `ok` the value as JSON, of `error` its type and text; as text.
         until: of a timer: its end.
         where: of one that is being made: file and line at which its code stands.
+        about: of one that concerns another event: the handler that is asked or scheduled,
+            `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for.
     """
 
     key: str
@@ -102,6 +104,7 @@ class SeenCall(Struct, frozen=True):
     ended: str | None
     until: str | None
     where: str | None
+    about: str | None
 
 
 class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):

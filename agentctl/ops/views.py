@@ -270,4 +270,5 @@ def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
         moment(call.ended_us),
         moment(call.until_us),
         call.where,
+        call.about,
     )

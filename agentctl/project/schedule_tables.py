@@ -7,7 +7,7 @@ identities are checked where it is loaded.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, Final
 
 from agentctl.core.timing import Timing, check
@@ -19,13 +19,12 @@ from agentctl.project.layers import SCHEDULE_WAYS
 from agentctl.project.model import ScheduleConfig
 from agentctl.project.schedule_timings import MOMENT, read_timing
 from agentctl.project.toml_file import Table, describe
-from agentctl.times import to_rfc3339, to_us
+from agentctl.times import from_datetime, to_rfc3339
 
 SCHEDULE_KEYS: Final = (
     *("agent", "instances", "handler", "args", "kwargs", *SCHEDULE_WAYS, "first", "tz"),
     *("missed", "overlap", "jitter", "max_late", "enabled"),
 )
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST: Final = 2**63
 
 
@@ -124,7 +123,7 @@ def _as_json(table: Table, key: str, value: Any) -> object:
         case dict():
             return {name: _as_json(table, key, each) for name, each in value.items()}
         case datetime() if value.tzinfo is not None:
-            return to_rfc3339(to_us(value - _EPOCH))
+            return to_rfc3339(from_datetime(value))
         case datetime():
             raise table.error(key, f"expected {MOMENT}: this one has none")
         case date():

@@ -6,7 +6,7 @@ too, and a time without a zone isn't guessed. Never reads a clock.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, get_args
 
 from msgspec.structs import replace
@@ -16,13 +16,12 @@ from agentctl.errors import UsageError
 from agentctl.project.checks import read_choice, read_duration, read_tz
 from agentctl.project.layers import SCHEDULE_WAYS
 from agentctl.project.toml_file import Table, describe
-from agentctl.times import LAST_INSTANT_US, to_us
+from agentctl.times import LAST_INSTANT_US, from_datetime, to_us
 from agentctl.zones import find_zone, in_zone
 
 MOMENT: Final = "a time with an offset, as 2026-03-15T10:30:00Z"
 
 _RECURRING_KEYS: Final = ("missed", "overlap", "jitter")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def read_timing(table: Table, name: str, project_tz: str | None) -> Timing:
@@ -105,7 +104,7 @@ def _read_moment(table: Table, key: str, tz: str | None) -> tuple[int | None, bo
     is_wall = moment.tzinfo is None
     if is_wall:
         moment = _in_zone(table, key, moment, tz)
-    due_us = to_us(moment - _EPOCH)
+    due_us = from_datetime(moment)
     if not 0 <= due_us <= LAST_INSTANT_US:
         raise table.error(key, "expected a time from 1970 to 9999")
     return due_us, is_wall

@@ -59,6 +59,12 @@ class IdentityField:
                 f"{text!r} is no {self.type.__name__} for the identity {self.name!r}"
             ) from None
 
+    def written(self, text: str) -> str:
+        """Write a value given as text in its one written form."""
+        if self.type is str and text.isascii():
+            return text  # nearly all are like that, and a start checks very many
+        return self.to_text(self.from_text(text))
+
     def _parse(self, text: str) -> Any:
         if self.type is bool:
             return {"true": True, "false": False}[text]
@@ -141,7 +147,7 @@ class AgentSpec:
         if len(texts) != len(self.identity):
             raise UsageError(self._miscounted(len(texts)), hint=self._as_address())
         pairs = zip(self.identity, texts, strict=True)
-        return tuple(one.to_text(one.from_text(text)) for one, text in pairs)
+        return tuple([one.written(text) for one, text in pairs])
 
     def _miscounted(self, given: int) -> str:
         names = ", ".join(one.name for one in self.identity)

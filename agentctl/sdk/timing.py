@@ -268,8 +268,9 @@ def _late_us(max_late: Duration | None) -> int | None:
 
 
 def _check(timing: Timing) -> None:
-    texts: dict[str, object] = {"name": timing.name, "key": timing.key, "cron": timing.cron}
-    for what, text in texts.items():
-        if not isinstance(text, str | None):
+    texts: tuple[tuple[str, object], ...]
+    texts = ("name", timing.name), ("key", timing.key), ("cron", timing.cron)
+    for what, text in texts:
+        if text is not None and not isinstance(text, str):
             raise UsageError(f"the {what} is {text!r}, and no text")
     check(timing)

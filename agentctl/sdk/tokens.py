@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Coroutine, Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
@@ -159,15 +160,10 @@ def _check(made: Sent) -> None:
     Raises:
         ValueError: it doesn't.
     """
-    texts = (made.instance, made.handler, made.schedule or "", made.key or "")
+    texts = (made.instance, made.handler, made.schedule or "", made.key or "", made.cron or "")
     if not all(isinstance(one, str) for one in texts) or not made.handler.isidentifier():
         raise ValueError(f"{made.handler!r} is no handler, or a name is no text")
-    try:
-        address = Address.parse(made.instance)
-    except UsageError as error:
-        raise ValueError(error.message) from None
-    if address.event is not None or str(address) != made.instance:
-        raise ValueError(f"{made.instance!r} is no instance")
+    _check_instance(made.instance)
     if (made.event is None) == (made.schedule is None):
         raise ValueError("it is an event by its number, or else a schedule by its name")
     if made.event is not None:
@@ -178,6 +174,16 @@ def _check(made: Sent) -> None:
         _check_number("due_us", made.due_us, 0, LAST_INSTANT_US)
     if made.period_us is not None:
         _check_number("period_us", made.period_us, 1, _LONGEST_US)
+
+
+@lru_cache(1024)
+def _check_instance(instance: str) -> None:
+    try:
+        address = Address.parse(instance)
+    except UsageError as error:
+        raise ValueError(error.message) from None
+    if address.event is not None or str(address) != instance:
+        raise ValueError(f"{instance!r} is no instance")
 
 
 def _check_number(what: str, value: int, least: int, most: int) -> None:

@@ -323,3 +323,15 @@ def test_two_sets_of_one_name_at_once_leave_one_schedule(rota: Project) -> None:
     program.cut_power()
     assert len(schedules(rota)) == 1
     assert open_events(rota) == []
+
+
+def test_a_damaged_journal_hides_no_other_agent_s_schedules(rota: Project) -> None:
+    for words in ((POLLER, "poll", URL), ("Chain", "tick", "0")):
+        schedule(rota, "set", *words, "--name", "yearly", "--every", "365d").expect(0)
+    schedule(rota, "set", "Chain", "tick", "0", "--name", "weekly", "--every", "7d").expect(0)
+    journal = rota.root / "agents" / "Chain" / "journal"
+    journal.write_bytes(journal.read_bytes().replace(b"yearly", b"YEARLY", 1))
+    listed = schedule(rota, "list").expect(6)
+    assert listed.out.count("\n") == 1
+    assert "Poller/my-poller\tyearly" in listed.out
+    assert "Chain" in listed.err

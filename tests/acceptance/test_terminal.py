@@ -84,6 +84,30 @@ def test_a_narrow_terminal_breaks_nothing(finished_shop: Project, columns: int) 
         assert len(line) <= columns
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_records_of_schedules_fit_a_terminal(finished_shop: Project, columns: int) -> None:
+    for words in (
+        ("set", "Bot", "request", "9", "--name", "again", "--every", "1h"),
+        ("set", "Bot", "request", "9", "--name", "2-1", "--cron", "0 9 * * *", "--tz", "UTC"),
+        ("pause", "Bot", "again"),
+        ("trigger", "Bot", "2-1"),
+        ("cancel", "Bot", "2-1"),
+    ):
+        finished_shop.agentctl("schedule", *words).expect(0)
+    code, written = on_a_terminal(finished_shop, "inspect", "journal", "Bot", columns=columns)
+    lines = STYLE.sub("", written).splitlines()
+    assert code == 0
+    assert all(len(line) <= columns for line in lines)
+    whole = "".join("".join(lines).split())  # a narrow column breaks a text anywhere
+    for said in (
+        "schedule again: request [9], due",
+        "every 1h, paused, by ",
+        "unschedule 2-1",
+        "beside the schedule 2-1, due",
+    ):
+        assert said.replace(" ", "") in whole
+
+
 def test_an_error_on_a_terminal_has_the_same_three_lines(finished_shop: Project) -> None:
     code, written = on_a_terminal(finished_shop, "invoke", "Bot", "reqest", "7")
     assert code == 3

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from agentctl import __version__
 from tests.bench import measures
+from tests.bench.due_rows import due_rows
 from tests.bench.rows import Row, asking_rows, beside_rows
 
 ALONE = (
@@ -151,6 +152,7 @@ def main() -> int:
         *start_up_rows(options.where, options.runs),
         *beside_rows(options.where, options.runs),
         *asking_rows(options.where, options.runs),
+        *due_rows(options.where, options.runs),
     ]
     text = page(rows)
     sys.stdout.write(text)

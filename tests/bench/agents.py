@@ -61,3 +61,23 @@ class Asker(Agent):
         for i in range(CALLS):
             said = await clerk.echo(f"event {number}, call {i}, and some words to fill it up")
         return said
+
+
+class Sleeper(Agent):
+    """Rings when it is due."""
+
+    name: str
+
+    @handler
+    async def ring(self, number: int) -> None: ...
+
+
+class Ticker(Agent):
+    """Schedules itself anew at every tick."""
+
+    ticks: int = 0
+
+    @handler
+    async def tick(self) -> None:
+        self.ticks += 1
+        await self.tick.after(60, name="tick")()

@@ -67,7 +67,7 @@ PARTS = {
     "EventCounts": "scheduled queued running sleeping waiting stuck",
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
     "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling",
-    "SeenCall": "key fn state args outcome at ended until where",
+    "SeenCall": "key fn state args outcome at ended until where about",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
     "SeenKey": "key event status",

@@ -46,6 +46,9 @@ def said(history: JournalHistory) -> dict[str, Any]:
         "asked": history.asked,
         "untold": history.kept.untold,
         "stopping": history.stopping,
+        "schedules": history.schedules.live,
+        "gone": history.schedules.gone,
+        "owed": history.owed,
     }
 
 

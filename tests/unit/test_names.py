@@ -14,6 +14,7 @@ from agentctl.names import (
     format_instance,
     identity_text,
     is_agent_name,
+    shell_words,
 )
 from agentctl.nearest import nearest_hint
 
@@ -142,3 +143,16 @@ def test_a_mistyped_name_is_answered_with_the_nearest_one_or_with_what_there_is(
     assert nearest_hint("refnud", ["refund", "cancel"], "handlers") == "did you mean refund?"
     assert nearest_hint("zzz", ["b", "a"], "handlers") == "the handlers are: a, b"
     assert nearest_hint("zzz", [], "handlers") == "there are no handlers"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tick", "Poller/eu%2F7 tick"),
+        ("each night", "Poller/eu%2F7 'each night'"),
+        ("$HOME", "Poller/eu%2F7 '$HOME'"),
+        ("-x", "Poller/eu%2F7 -- -x"),
+    ],
+)
+def test_a_hint_can_be_copied_into_a_shell_whatever_the_schedules_name(name, words):
+    assert shell_words("Poller/eu%2F7", name) == words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 
@@ -189,3 +190,8 @@ def test_records_are_plain_json_for_any_reader():
 def test_the_header_says_what_a_start_needs_to_know():
     header = Header(1, "Bot", "ab", 7, kept=3, open=2, cut="a torn line", at=9)
     assert decode(encode(header)) == header
+
+
+def test_the_garbage_collector_looks_at_no_record():
+    for body in AS_IN_THE_DESIGN:
+        assert not gc.is_tracked(decode(body)), body

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from agentctl.cli.output import Output
+from agentctl.cli.output import Output, plain
 from agentctl.cli.place import find_place, open_desk
 from agentctl.core.lifecycle import Cancellation
 from agentctl.engines.port import Desk
+from agentctl.names import shell_words
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker
 from agentctl.ops.changes import CancelDocument
@@ -68,11 +69,11 @@ def execute(request: Request, output: Output) -> int:
     if output.options.json:
         output.document(documents.encode(document))
     else:
-        output.line(_line(document, request.meant))
+        output.line(plain(_line(document, request.meant)))
         _hint(document, output)
         if document.answer == Cancellation.UNKNOWN and _is_schedule(desk, request.meant):
-            address, name = request.meant.address, request.meant.key
-            output.note(f"hint: that is a schedule: agentctl schedule cancel {address} {name}")
+            words = shell_words(str(request.meant.address), request.meant.key or "")
+            output.note(f"hint: that is a schedule: agentctl schedule cancel {words}")
     return EXIT_CODES[Cancellation(document.answer)]
 
 

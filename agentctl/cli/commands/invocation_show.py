@@ -122,7 +122,8 @@ class _Told:
 
     def call(self, call: CallView) -> tuple[str, str, str, str, str]:
         """One call: its key, what was called, how it stands, when, and what came of it."""
-        what = call.fn if call.args is None else f"{call.fn} {self._shown(call.args)}"
+        args = None if call.args is None else self._shown(call.args)
+        what = " ".join(part for part in (call.fn, call.about, args) if part)
         if call.until_us is not None:
             what = f"{call.fn} until {self.moments(call.until_us)}"
         outcome = call.outcome or ("-" if call.where is None else f"stands at {call.where}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
-from agentctl.cli.output import Output
+from agentctl.cli.output import Output, plain
 from agentctl.cli.place import find_place, open_desk
 from agentctl.core.lifecycle import Cancellation
 from agentctl.engines.port import Desk
@@ -51,7 +51,8 @@ def execute(request: Request, output: Output) -> int:
     if output.options.json:
         output.document(documents.encode(document))
     else:
-        output.line(f"{answer.value.replace('_', ' ')} {document.instance} {document.name}")
+        words = answer.value.replace("_", " ")
+        output.line(plain(f"{words} {document.instance} {document.name}"))
         if EXIT_CODES[answer]:
             output.note(f"hint: {_hint(answer, desk, request)}")
     return EXIT_CODES[answer]

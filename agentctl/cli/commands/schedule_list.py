@@ -11,6 +11,7 @@ from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_rows
 from agentctl.cli.schedules_text import TITLES, rows_of, screen_rows
 from agentctl.ops import documents, places
+from agentctl.ops.schedule_documents import ScheduleListDocument
 from agentctl.ops.schedules import list_schedules
 from agentctl.times import SystemClock
 
@@ -39,13 +40,19 @@ def execute(request: Request, output: Output) -> int:
     """List it."""
     place = find_place(output)
     desk = places.open_desk(place)
-    document = list_schedules(desk, places.choose_agents(place, desk, request.agent))
+    document, troubles = list_schedules(desk, places.choose_agents(place, desk, request.agent))
+    _write(document, output)
+    for trouble in troubles:
+        raise trouble  # the first tells the exit code; `status` shows all of them
+    return 0
+
+
+def _write(document: ScheduleListDocument, output: Output) -> None:
     if output.options.json:
         output.document(documents.encode(document))
-        return 0
+        return
     moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
     rows = screen_rows if output.is_terminal else rows_of
     write_rows(TITLES, rows(document.schedules, moments), output)
     if not document.schedules:
         output.note("nothing is scheduled")
-    return 0

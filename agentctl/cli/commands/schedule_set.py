@@ -33,6 +33,7 @@ from agentctl.cli.place import find_project, open_desk
 from agentctl.cli.telling import level_of, set_up_logging
 from agentctl.engines.schedules import SetRequest
 from agentctl.errors import UsageError
+from agentctl.names import shell_words
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker, new_id
 from agentctl.ops.due_times import check_timing
@@ -155,7 +156,7 @@ def _tell(asked: SetRequest, outcome: Outcome, output: Output) -> None:
     elif done.replaced:
         output.note("it takes the place of the one that had this name")
     if done.paused:
-        again = f"agentctl schedule unpause {done.instance} {done.name}"
+        again = f"agentctl schedule unpause {shell_words(done.instance, done.name)}"
         output.note(f"it is paused, and doesn't fire until: {again}")
     elif done.changed and not asked.timing.recurs and done.due_us <= now_us:
         output.note("its time has passed: it begins at once")

@@ -33,6 +33,7 @@ from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.serving import Serving
 from agentctl.engines.local.starting.locking import lock_all
 from agentctl.engines.local.starting.start import start_agents
+from agentctl.engines.local.starting.uncollected import uncollected
 from agentctl.engines.port import Ended, InvokeRequest, Recovered, Stopped, Warned
 from agentctl.errors import AgentctlError, DiskTrouble, Interrupted, UsageError
 from agentctl.names import Address
@@ -131,9 +132,10 @@ class LocalEngine:
             raise
 
     def _start_agents(self, stores: dict[str, Store]) -> dict[str, AgentRuntime]:
-        agents, self.recovered = start_agents(
-            self._bindings, stores, self.program, counts=self._options.counts
-        )
+        with uncollected():
+            agents, self.recovered = start_agents(
+                self._bindings, stores, self.program, counts=self._options.counts
+            )
         for name, agent in agents.items():
             history = agent.history
             had = [pair for event in history.open.values() for pair in answers_had(name, event)]
@@ -161,8 +163,9 @@ class LocalEngine:
         if wishes is not None:
             bring_in_line(self.agents, wishes)
         if self._options.schedules:
-            for agent in self.agents.values():
-                agent.calendar.open()
+            with uncollected():
+                for agent in self.agents.values():
+                    agent.calendar.open()
 
     def _told(self, agent: str, asking: Asking) -> None:
         if not self.program.stopping:  # else the next start says it again

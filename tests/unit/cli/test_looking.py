@@ -324,6 +324,30 @@ def test_a_holder_is_shown_with_what_runs(command: Any, bot: Path) -> None:
     assert "no program" not in ran.err
 
 
+def test_calls_that_concern_other_events_say_which(command: Any) -> None:
+    calls = (
+        b'"ask","args":["lamp"],"to":"Stock/eu","handler":"reserve"',
+        b'"schedule","args":[7],"to":"Bot","handler":"request","timing":{"name":"t","due_us":9}',
+        b'"cancel","to":"Bot#7"',
+        b'"schedules"',
+        b'"result","to":"Bot my tick 9","handler":"request"',
+    )
+    begun = (b'{"event":1,"handler":"request","args":[7],"at":1}', b'{"start":1,"at":1}')
+    lines = [b'{"call":"1-%d","fn":%b,"at":1}' % one for one in enumerate(calls, 1)]
+    write(command.folder, [HEADER, *begun, *lines])
+    out = command("invocation", "show", "Bot#1").out
+    shown = [line.split("\t")[2] for line in out.splitlines() if "\tBot-1-" in line]
+    assert shown == [
+        'ask Stock/eu.reserve ["lamp"]',
+        "schedule Bot.request [7]",
+        "cancel Bot#7",
+        "schedules",
+        "result Bot my tick",
+    ]
+    about = [one["about"] for one in command("invocation", "show", "Bot#1", "--json").json["calls"]]
+    assert about == ["Stock/eu.reserve", "Bot.request", "Bot#7", None, "Bot my tick"]
+
+
 def test_what_a_person_changed_is_told_in_words(command: Any) -> None:
     lines = [
         HEADER,

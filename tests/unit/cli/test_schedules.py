@@ -350,3 +350,12 @@ def test_what_is_unusual_is_said_on_the_side_beside_a_program_too(
     (sent,) = desk.holder_here.sets
     assert (sent.timing.due_us, sent.timing.key, sent.force) == (AT, "k", True)
     assert (sent.words, sent.source, bool(sent.id)) == (["7"], "shell", True)
+
+
+@pytest.mark.parametrize("noun", ["schedule", "invocation"])
+def test_a_name_of_control_characters_stays_on_one_line(command: Any, some: Any, noun: str) -> None:
+    name = "two\nlines\x1b[2J"
+    unscheduled = Unscheduled(Cancellation.UNKNOWN, "Bot", name)
+    some.answer = unscheduled if noun == "schedule" else Cancelled(Cancellation.UNKNOWN, key=name)
+    ran = command(noun, "cancel", "Bot", name)
+    assert (ran.code, ran.out) == (3, "unknown Bot two\\nlines\\x1b[2J\n")

@@ -217,3 +217,17 @@ def test_r17_outcomes_are_forgotten_by_age_although_a_key_was_used_anew(fold):
     history = fold(*(line for pair in zip(events, ends, strict=True) for line in pair))
     history.forget_outcomes(3)
     assert [one.outcome for one in history.outcomes.values()] == [3]
+
+
+@pytest.mark.parametrize("do", ["invoke", "schedule"])
+def test_r16_an_answer_whose_event_or_schedule_was_cut_off_does_not_count(fold, do):
+    history = fold(f'{{"answered":"k","do":"{do}","value":{{}},"owed":true,"at":9}}')
+    history.end()
+    assert history.answer_to("k") is None
+
+
+def test_r18_an_answer_with_its_schedule_counts(fold):
+    answered = '{"answered":"k","do":"schedule","value":{},"owed":true,"at":9}'
+    history = fold(answered, '{"schedule":"tick","handler":"request","due":99,"at":9}')
+    history.end()
+    assert history.answer_to("k") is not None

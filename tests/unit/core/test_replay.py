@@ -39,7 +39,7 @@ def call(body):
         ('{"call":"1-1","fn":"ask","args":[1],"to":"B/a","handler":"h"}', "B/a.h(1)"),
         (
             '{"call":"1-1","fn":"trigger","args":[1],"to":"B","handler":"h","timing":{}}',
-            "trigger B.h(1) {}",
+            "trigger B.h(1)",
         ),
         (
             '{"call":"1-1","fn":"schedule","args":[],"to":"B","handler":"h","timing":{"name":"t"}}',

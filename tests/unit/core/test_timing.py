@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.core.timing import LONGEST_NAME, Timing, check
+from agentctl.core.timing import LONGEST_KEY, LONGEST_NAME, Timing, check
 from agentctl.errors import UsageError
 from agentctl.times import LAST_INSTANT_US
 
@@ -23,7 +23,7 @@ def every(period_us, **more):
     "timing",
     [
         Timing(),
-        Timing(due_us=0, key="k", late_us=0),
+        Timing(due_us=0, key="k" * LONGEST_KEY, late_us=0),
         Timing(name="täglich um 9", due_us=LAST_INSTANT_US),
         Timing(name="n" * LONGEST_NAME, jitter_us=3 * MINUTE),
         every(1_000),
@@ -42,6 +42,8 @@ def test_what_makes_sense_passes(timing):
 @pytest.mark.parametrize(
     ("timing", "message", "hint"),
     [
+        (Timing(key=""), "an idempotency key has 1 to 256 characters", "another key"),
+        (Timing(key="k" * (LONGEST_KEY + 1)), "1 to 256 characters", "another key"),
         (Timing(name=""), "name '' is empty", "cleanup"),
         (Timing(name="  "), "is empty", "cleanup"),
         (Timing(name=" a"), "begins or ends with a space", "cleanup"),

@@ -18,7 +18,9 @@ from agentctl import (
     timeout,
     uses,
 )
+from agentctl.engines.port import Ended
 from agentctl.errors import CallFailed, Stuck
+from agentctl.names import Address
 from agentctl.storage.faulty import SimulatedDeath
 
 
@@ -299,3 +301,28 @@ def test_k14_without_a_listener_a_failure_that_nobody_waited_for_goes_to_stderr(
     with caplog.at_level("ERROR", "agentctl"):
         asyncio.run(life())
     assert any("Bot#1 failed" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("end", "level", "said"),
+    [
+        (Ended(Address("Bot", (), 1), "get", "cancelled"), "INFO", "Bot#1 cancelled"),
+        (
+            Ended(Address("Bot", (), 1), "get", "missed", text="it was due 3h ago"),
+            "WARNING",
+            "Bot#1 was missed: it was",
+        ),
+        (
+            Ended(Address("Bot", (), 1), "get", "stuck", text="KeyError"),
+            "ERROR",
+            "Bot#1 is stuck: KeyError",
+        ),
+    ],
+)
+def test_without_a_listener_each_end_is_told_in_its_own_word(caplog, end, level, said):
+    from agentctl.engines.local.log import LogListener
+
+    with caplog.at_level("INFO", "agentctl"):
+        LogListener().ended(end, heard=False)
+    (record,) = caplog.records
+    assert (record.levelname, record.getMessage().startswith(said)) == (level, True)

@@ -15,16 +15,24 @@ from typing import TypeVar
 import msgspec
 
 from agentctl.core.kept import Asking
+from agentctl.core.suspicion import EventId
 from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted, Answer, Change
 from agentctl.engines.local.asking import deadlocks, queries
 from agentctl.engines.local.asking.checking import arguments_of, wanted_by, wanted_of
 from agentctl.engines.local.asking.deadlocks import Waits
-from agentctl.engines.local.asking.outcomes import as_question, end_for
+from agentctl.engines.local.asking.outcomes import (
+    as_question,
+    end_for,
+    is_over,
+    number_when_made,
+    outcome_request,
+)
 from agentctl.engines.local.asking.sending import send, set_schedule
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.events.effects import OutcomeRequest, Sender, SendRequest
+from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.running.accepting import Wanted, find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
@@ -191,7 +199,7 @@ class Answering:
 
     # -- questions of other agents
 
-    async def ask(self, request: AskRequest, asker: tuple[str, int] | None = None) -> Asked:
+    async def ask(self, request: AskRequest, asker: EventId | None = None) -> Asked:
         """Answer another agent's question, however long that takes.
 
         Args:
@@ -216,8 +224,11 @@ class Answering:
             wanted = wanted_by(runtime.spec, request)
             deadlocks.check(self._agents, self.waits, request, asker)
             number = self.put(runtime, wanted)
-        waiter = runtime.waiters.wait_for_answer(asking)
+        elif number is not None and asker is not None:
+            # Asked before a crash; what closes a circle with it may have come since the start.
+            self._check_known((runtime.name, number), request, asker)
         asked = None if number is None else (runtime.name, number)
+        waiter = runtime.waiters.wait_for_answer(asking)
         with self.waits.between(asker, asked):
             return answer_of(await waiter)
 
@@ -233,22 +244,52 @@ class Answering:
         """
         self.check_alive()
         runtime = self.agent(request.agent)
-        asker = None if sender is None else (sender.agent, sender.accepted.event)
-        if sender is not None and request.event in {None, *runtime.open}:
-            question = as_question(request, sender)
-            deadlocks.check(self._agents, self.waits, question, asker)
-        asked = None if request.event is None else (runtime.name, request.event)
-        with self.waits.between(asker, asked):
-            end = await end_for(runtime, request)
-        await self.durable(runtime)
-        return answer_of(end)
+        if sender is None:
+            return answer_of(await self.end_for(request))
+        return answer_of(await self._end_for_event(runtime, request, sender))
 
-    def is_moving(self, agent: str, asking: Asking) -> bool:
-        """Whether a question to an agent of this program is about to be asked, or answered."""
+    async def _end_for_event(
+        self, runtime: AgentRuntime, request: OutcomeRequest, sender: Sender
+    ) -> End:
+        """Wait for an end for an event of this program, unless that would wait for it."""
+        question = as_question(request, sender)
+        asker = (sender.agent, sender.accepted.event)
+        if request.event is None:
+            deadlocks.check(self._agents, self.waits, question, asker)
+        number = await number_when_made(runtime, request)
+        if number in runtime.open:
+            self._check_known((runtime.name, number), question, asker)
+        with self.waits.between(asker, (runtime.name, number)):
+            return await self.end_for(request)
+
+    def _check_known(self, asked: EventId, request: AskRequest, asker: EventId) -> None:
+        deadlocks.check(self._agents, self.waits, request, asker)
+        deadlocks.check_event(self._agents, self.waits, asked, request, asker=asker)
+
+    async def end_for(self, request: OutcomeRequest) -> End:
+        """Wait until what a timing made has ended, however long; that is durable on return.
+
+        Raises:
+            OutcomeGone: nothing is kept of it.
+        """
+        self.check_alive()
+        runtime = self.agent(request.agent)
+        end = await end_for(runtime, request)
+        await self.durable(runtime)
+        return end
+
+    def is_moving(self, agent: str, waited: Asking | Sent) -> bool:
+        """Whether what an event waits for, of an agent here, is about to be asked or answered.
+
+        Args:
+            waited: a question, or what a timing made.
+        """
         history = self._agents[agent].history
-        if asking in history.asked:
+        if isinstance(waited, Sent):
+            return is_over(history, outcome_request(waited))
+        if waited in history.asked:
             return False  # that event says by itself where it stands
-        return not history.lies_aside(asking)
+        return not history.lies_aside(waited)
 
     async def query(self, request: InvokeRequest) -> bytes:
         """Read an instance's committed state by a query, and return its result as JSON."""

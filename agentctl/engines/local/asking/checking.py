@@ -9,11 +9,12 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
+from agentctl.core.timing import check_key
 from agentctl.engines.local.asking import words
 from agentctl.engines.local.events.questions import AskRequest
-from agentctl.engines.local.running.accepting import LONGEST_KEY, Wanted, digest_of
+from agentctl.engines.local.running.accepting import Wanted, digest_of
 from agentctl.engines.port import InvokeRequest
-from agentctl.errors import AgentctlError, BadArguments, UsageError
+from agentctl.errors import AgentctlError, BadArguments
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
 from agentctl.sdk.signature import CallSignature
 
@@ -46,10 +47,8 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
     kwargs = msgspec.json.encode(dict(given.kwargs)) if given.kwargs else None
     raw, named = checked(handler, args, kwargs)
     key = request.key
-    if key is not None and not (0 < len(key) <= LONGEST_KEY):
-        raise UsageError(
-            f"an idempotency key has 1 to {LONGEST_KEY} characters", hint="choose another key"
-        )
+    if key is not None:
+        check_key(key)
     return Wanted(
         spec.check_identity(request.identity),
         handler.name,

@@ -2,12 +2,13 @@
 
 Two ways lead there: the asked instance is one that waits, up the chain, for the asking event; or
 its holder waits, through other questions of this program, for an instance that the asking event,
-or one that waits for it, holds.
+or one that waits for it, holds. To wait for the outcome of an event that is there already is a
+question, too, and that event may have asked already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -26,7 +27,7 @@ class Waits:
 
     def __init__(self) -> None:
         self._asked: dict[EventId, list[EventId]] = {}
-        self._askers: dict[EventId, EventId] = {}
+        self._askers: dict[EventId, list[EventId]] = {}
 
     @contextmanager
     def between(self, asker: EventId | None, asked: EventId | None) -> Iterator[None]:
@@ -35,14 +36,12 @@ class Waits:
             yield
             return
         self._asked.setdefault(asker, []).append(asked)
-        self._askers[asked] = asker
+        self._askers.setdefault(asked, []).append(asker)
         try:
             yield
         finally:
-            self._askers.pop(asked, None)
-            self._asked[asker].remove(asked)
-            if not self._asked[asker]:
-                del self._asked[asker]
+            _strike(self._asked, asker, asked)
+            _strike(self._askers, asked, asker)
 
     def asked_by(self, event: EventId) -> list[EventId]:
         """The events whose answers it waits for."""
@@ -50,10 +49,16 @@ class Waits:
 
     def line(self, event: EventId) -> Iterator[EventId]:
         """The event, and those that wait for it, outwards."""
-        current: EventId | None = event
-        while current is not None:
+        line = [event]
+        for current in line:
             yield current
-            current = self._askers.get(current)
+            line += [one for one in self._askers.get(current, ()) if one not in line]
+
+
+def _strike(waits: dict[EventId, list[EventId]], one: EventId, other: EventId) -> None:
+    waits[one].remove(other)
+    if not waits[one]:
+        del waits[one]
 
 
 def check(agents: Agents, waits: Waits, request: AskRequest, asker: EventId | None) -> None:
@@ -64,11 +69,28 @@ def check(agents: Agents, waits: Waits, request: AskRequest, asker: EventId | No
     """
     spec = agents[request.agent].spec
     check_line(spec, request)
-    if not spec.handlers[request.handler].exclusive:
+    if not _holds(spec, request):
         return
     asked = format_instance(request.agent, request.identity)
-    if asker is not None and _leads_back(agents, waits, (request.agent, request.identity), asker):
+    start = [(request.agent, request.identity)]
+    if asker is not None and _leads_back(agents, waits, start, asker):
         raise _deadlock(request, asked, "is held by an event that waits for this one")
+
+
+def check_event(
+    agents: Agents, waits: Waits, event: EventId, request: AskRequest, *, asker: EventId
+) -> None:
+    """Refuse to wait for the outcome of an event that waits for who would wait.
+
+    Raises:
+        WouldDeadlock: it does, itself or by those that it asked.
+    """
+    waited_for: set[EventId] = set()
+    blocked_on = _blocked_on(agents, waits, event, waited_for)
+    in_a_circle = not waited_for.isdisjoint(waits.line(asker))
+    if in_a_circle or _leads_back(agents, waits, blocked_on, asker):
+        asked = f"{format_instance(request.agent, request.identity)}#{event[1]}"
+        raise _deadlock(request, asked, "waits for who waits for this answer")
 
 
 def check_line(spec: AgentSpec, request: AskRequest) -> None:
@@ -78,13 +100,21 @@ def check_line(spec: AgentSpec, request: AskRequest) -> None:
         WouldDeadlock: it is one.
     """
     asked = format_instance(request.agent, request.identity)
-    if spec.handlers[request.handler].exclusive and asked in request.behind:
+    if _holds(spec, request) and asked in request.behind:
         raise _deadlock(request, asked, "waits for this answer itself")
 
 
-def _leads_back(agents: Agents, waits: Waits, start: tuple[str, Identity], asker: EventId) -> bool:
+def _holds(spec: AgentSpec, request: AskRequest) -> bool:
+    """Whether what is asked for needs its instance for itself; not so one whose code is gone."""
+    handler = spec.handlers.get(request.handler)
+    return handler is not None and handler.exclusive
+
+
+def _leads_back(
+    agents: Agents, waits: Waits, start: Sequence[tuple[str, Identity]], asker: EventId
+) -> bool:
     goal = set(waits.line(asker))
-    pending = [start]
+    pending = [*start]
     seen: set[EventId] = set()
     while pending:
         agent, identity = pending.pop()

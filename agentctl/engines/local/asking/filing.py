@@ -18,7 +18,7 @@ FILE = "kavach.toml"
 
 
 def bring_in_line(agents: Mapping[str, AgentRuntime], wishes: Mapping[str, Sequence[Wish]]) -> None:
-    """Set what the file says, and cancel what it said before and says no longer.
+    """Set what the file says, and cancel what it said before and says no longer, durably.
 
     Raises:
         Conflict: another source has set one of these names; nothing was changed.
@@ -31,28 +31,31 @@ def bring_in_line(agents: Mapping[str, AgentRuntime], wishes: Mapping[str, Seque
         if records:
             ground = LiveGround(agents[name])
             ground.commit(records)
-            ground.settle()  # before anything is due: set anew, it wouldn't fire for what passed
-            agents[name].durable_soon()  # and told of in the audit log
+            agents[name].durable_soon()
             # Crash here: any first part of them counts; the next start does the rest.
             for record in records:
                 ground.take(record)
+            # Else nothing asks for a sync before the first of them fires, which may be long.
+            ground.settle()
+            agents[name].durable_soon()  # which writes the audit lines
 
 
 def _changes(
     ground: LiveGround, wishes: Sequence[Wish]
 ) -> Sequence[ScheduleRecord | UnscheduleRecord]:
     live, now_us = ground.history.schedules.live, ground.now_us()
-    wanted = {(wish.identity, wish.timing.name): wish for wish in wishes}
+    wanted = {(wish.identity, wish.timing.name or ""): wish for wish in wishes}
+    over = {at for at, wish in wanted.items() if _is_over(wish, live.get(at), now_us)}
     changes: list[ScheduleRecord | UnscheduleRecord] = [
         UnscheduleRecord(known.schedule, known.of, known.due, FILE, at=now_us)
         for at, known in live.items()
-        if known.source == "file" and at not in wanted
+        if known.source == "file" and (at not in wanted or at in over)
     ]
-    for wish in wishes:
-        if _has_passed(ground, wish, now_us):
+    for at, wish in wanted.items():
+        if at in over:
+            _warn_that_it_is_over(ground, wish)
             continue
-        record = wish.record(random_part(), now_us)
-        known = live.get((record.of, record.schedule))
+        record, known = wish.record(random_part(), now_us), live.get(at)
         if known is not None and known.source == "shell":
             # A person's own doing, perhaps by force: it stands until a person takes it away.
             ground.warn(f"{taken(ground.agent, known, 'file').message}; that one goes on")
@@ -64,15 +67,20 @@ def _changes(
     return changes
 
 
-def _has_passed(ground: LiveGround, wish: Wish, now_us: int) -> bool:
-    """Whether a single run's time was over before it was set; or after, and it ran then."""
-    timing = wish.timing
-    if timing.recurs or timing.due_us is None or timing.due_us > now_us:
+def _is_over(wish: Wish, known: ScheduleRecord | None, now_us: int) -> bool:
+    """Whether a single run's time was over before it was set; or after, and it ran then.
+
+    One that is set for just then hasn't run: it was due while no program ran.
+    """
+    due_us = wish.timing.due_us
+    if wish.timing.recurs or due_us is None or due_us > now_us:
         return False
-    if (wish.identity, timing.name) in ground.history.schedules.live:
-        return False
+    return known is None or known.due != due_us
+
+
+def _warn_that_it_is_over(ground: LiveGround, wish: Wish) -> None:
+    assert wish.timing.due_us is not None
     ground.warn(
-        f"schedules.{timing.name}: its time, {to_rfc3339(timing.due_us)}, is over; it isn't set: "
-        "take it out of kavach.toml"
+        f"schedules.{wish.timing.name}: its time, {to_rfc3339(wish.timing.due_us)}, is over; it "
+        "isn't set: take it out of kavach.toml"
     )
-    return True

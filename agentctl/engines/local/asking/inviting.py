@@ -11,8 +11,8 @@ from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 from agentctl.engines.local.asking import queries
 from agentctl.engines.local.asking.answering import Answering
-from agentctl.engines.local.asking.outcomes import end_for
-from agentctl.engines.local.asking.timings import LocalTimings, outcome_request
+from agentctl.engines.local.asking.outcomes import outcome_request
+from agentctl.engines.local.asking.timings import LocalTimings
 from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.errors import OutcomeGone
@@ -77,17 +77,17 @@ class HostInvoker:
         Raises:
             OutcomeGone: it is no longer kept, or there never was such an event.
         """
-        runtime = self._answering.agent(sent.agent)
-        end = await end_for(runtime, outcome_request(sent))
+        end = await self._answering.end_for(outcome_request(sent))
         if end.error is not None:
             raise end.error
-        handler = runtime.spec.handlers.get(sent.handler)
+        handler = self._answering.agent(sent.agent).spec.handlers.get(sent.handler)
         if handler is None or end.ended.result is None:
             raise OutcomeGone(f"{sent.agent} has no handler {sent.handler!r} any more")
         return handler.signature.result.decode(end.ended.result)
 
     def schedules(self, target: Target) -> Sequence[Sent]:
         """Read an instance's named schedules."""
+        self._answering.check_alive()
         return self._answering.agent(target.agent).schedules_of(target.identity)
 
     def now_us(self) -> int:

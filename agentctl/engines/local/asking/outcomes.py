@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+from agentctl.core.finding import find_occurrence
 from agentctl.core.history import JournalHistory
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events.effects import OutcomeRequest, Sender
@@ -11,7 +12,7 @@ from agentctl.engines.local.events.endings import End
 from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.errors import NotFound, OutcomeGone
-from agentctl.names import format_instance
+from agentctl.names import Address, format_instance
 from agentctl.records import BugRecord
 
 
@@ -33,15 +34,23 @@ def number_for(history: JournalHistory, request: OutcomeRequest) -> int | None:
             return number
         if (outcome := history.outcomes.get(at)) is not None:
             return outcome.outcome
+    event = find_occurrence(history, request.identity, request.schedule, request.due_us)
+    if event is not None:
+        return event.number
     wanted = request.identity, request.schedule, request.due_us
-    for event in (*history.open.values(), *history.kept.events.values()):
-        accepted = event.accepted
-        if (accepted.of, accepted.schedule, accepted.occurrence) == wanted:
-            return accepted.event
     for number, aside in history.asides.items():
         if (aside.of, aside.schedule, aside.occurrence) == wanted:
             return number
     raise gone(request)
+
+
+def is_over(history: JournalHistory, request: OutcomeRequest) -> bool:
+    """Whether there is nothing more to wait for: it has ended, or nothing is kept of it."""
+    try:
+        number = number_for(history, request)
+    except OutcomeGone:
+        return True
+    return number is not None and number not in history.open and number not in history.asides
 
 
 def gone(request: OutcomeRequest) -> OutcomeGone:
@@ -54,6 +63,17 @@ def gone(request: OutcomeRequest) -> OutcomeGone:
     )
 
 
+async def number_when_made(runtime: AgentRuntime, request: OutcomeRequest) -> int:
+    """Wait until a schedule has made that event, and give its number.
+
+    Raises:
+        OutcomeGone: nothing is kept of it.
+    """
+    while (number := number_for(runtime.history, request)) is None:
+        await runtime.waiters.wait_for_move((request.identity, request.schedule or ""))
+    return number
+
+
 async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
     """Wait until that event has ended, however long.
 
@@ -61,8 +81,7 @@ async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
         OutcomeGone: nothing is kept of it.
     """
     history = runtime.history
-    while (number := number_for(history, request)) is None:
-        await runtime.calendar.moved((request.identity, request.schedule or ""))
+    number = await number_when_made(runtime, request)
     while number in history.open or number in history.asides:
         end = await runtime.waiters.wait_for(number)
         if not isinstance(end.record, BugRecord):
@@ -71,6 +90,19 @@ async def end_for(runtime: AgentRuntime, request: OutcomeRequest) -> End:
         return runtime.ends.end_of(number)
     except NotFound:
         raise gone(request) from None
+
+
+def outcome_request(sent: Sent) -> OutcomeRequest:
+    """What asks for the outcome of what a timing made."""
+    return OutcomeRequest(
+        sent.agent,
+        Address.parse(sent.instance).identity,
+        sent.handler,
+        sent.event,
+        sent.schedule,
+        sent.due_us,
+        sent.key,
+    )
 
 
 def as_question(request: OutcomeRequest, sender: Sender) -> AskRequest:

@@ -77,6 +77,7 @@ def _of_schedule(request: SendRequest, done: Scheduled) -> Sent:
         due_us=done.due_us,
         period_us=request.timing.period_us,
         key=request.timing.key,
+        cron=request.timing.cron,
     )
 
 

@@ -6,6 +6,7 @@ it is asked, in this program or elsewhere, under an id that it knows again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -22,13 +23,13 @@ from agentctl.engines.changes import Cancelled, CancelRequest
 from agentctl.engines.local.asking import sending
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
-from agentctl.engines.local.changing.live import LiveGround
+from agentctl.engines.local.asking.outcomes import outcome_request
+from agentctl.engines.local.changing.held import HeldGround
 from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.events.askers import made_of
 from agentctl.engines.local.events.calls import Made, failed
 from agentctl.engines.local.events.effects import (
     Effect,
-    OutcomeRequest,
     Sender,
     SendRequest,
     TimingOp,
@@ -37,7 +38,7 @@ from agentctl.engines.local.running.accepting import find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.schedules import Unscheduled, UnscheduleRequest
 from agentctl.errors import AgentctlError, Interrupted
-from agentctl.names import Address, Identity, format_instance
+from agentctl.names import Address, format_instance
 from agentctl.records import encode
 from agentctl.sdk.execution import CancelOp, Result, SendOp
 
@@ -59,8 +60,10 @@ class LocalTimings:
         runtime = self._agents[sender.agent]
         try:
             if isinstance(op, CancelOp):
+                ground = HeldGround(runtime)
                 change = cancel_request(op.sent, request_of(sender.asking))
-                return Effect(_cancelled(carry_out(LiveGround(runtime), change)))
+                made = _cancelled(carry_out(ground, change))
+                return Effect(made, ground.bodies, ground.audit, ground.take_effect)
             request = _send_request(op, "")
             if op.timing.name is None:
                 return _event(runtime, op, request, sender.key)
@@ -78,8 +81,6 @@ class LocalTimings:
         Raises:
             asyncio.CancelledError: this program stops first; the next start asks again.
         """
-        import asyncio
-
         try:
             if isinstance(op, SendOp):
                 return await self._send(op, _send_request(op, request_of(sender.asking)))
@@ -180,29 +181,11 @@ def _cancelled(answer: object) -> Made:
     return Made(Result(word), msgspec.json.encode(word))
 
 
-def _instance(sent: Sent) -> Identity:
-    return Address.parse(sent.instance).identity
-
-
 def cancel_request(sent: Sent, request: str) -> CancelRequest | UnscheduleRequest:
     """The change that cancels what a timing made."""
+    identity = Address.parse(sent.instance).identity
     if sent.event is not None:
-        return CancelRequest(sent.agent, request, _instance(sent), sent.event)
+        return CancelRequest(sent.agent, request, identity, sent.event)
     assert sent.schedule is not None
-    due_us = sent.due_us if sent.period_us is None else None
-    return UnscheduleRequest(
-        sent.agent, request, sent.schedule, _instance(sent), due_us, source="code"
-    )
-
-
-def outcome_request(sent: Sent) -> OutcomeRequest:
-    """What asks for the outcome of what a timing made."""
-    return OutcomeRequest(
-        sent.agent,
-        _instance(sent),
-        sent.handler,
-        sent.event,
-        sent.schedule,
-        sent.due_us,
-        sent.key,
-    )
+    due_us = None if sent.recurs else sent.due_us  # a single one may have been replaced
+    return UnscheduleRequest(sent.agent, request, sent.schedule, identity, due_us)

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
@@ -23,7 +22,7 @@ from agentctl.engines.local.running.accepting import Wanted, find_same, number_o
 from agentctl.engines.local.starting import moving, recovery
 from agentctl.errors import NotFound
 from agentctl.names import Address, Identity, is_agent_name
-from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
+from agentctl.record_moves import CancelledRecord, CancelRecord
 from agentctl.records import Record
 from agentctl.storage.files.disk import Disk
 from agentctl.storage.files.holding import this_program
@@ -115,9 +114,7 @@ class ColdGround:
         records: list[Record] = [record]
         if wanted.request:
             # In front: a write that a crash cuts short must not leave the event without it.
-            value = Raw(msgspec.json.encode(done))
-            answer = AnsweredRecord(wanted.request, "invoke", value, owed=wanted.owed, at=now_us)
-            records.insert(0, answer)
+            records.insert(0, wanted.answer(done, now_us))
         self.commit(records)
         # Crash here: accepted; the next start runs it.
         self.history.begin(EventHistory(record, b""))

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Raw
 
 from agentctl.core import setting, timetable
-from agentctl.core.event_history import EventHistory
-from agentctl.core.finding import status_of
+from agentctl.core.finding import find_occurrence, status_of
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.setting import Wish
 from agentctl.engines.changes import Accepted, Change
@@ -27,7 +26,7 @@ from agentctl.engines.schedules import (
     UnscheduleRequest,
 )
 from agentctl.errors import Conflict, NotFound
-from agentctl.names import Identity, format_instance
+from agentctl.names import Identity, format_instance, shell_words
 from agentctl.nearest import nearest_hint
 from agentctl.record_schedules import (
     PausedRecord,
@@ -98,7 +97,7 @@ def unschedule(ground: Ground, request: UnscheduleRequest, answered: Answered) -
         raise Conflict(
             f"the schedule {known.schedule!r} of {where} is set by kavach.toml, and would be again",
             hint="take it out there and start the program anew; or let it rest: "
-            f"agentctl schedule pause {where} {known.schedule}",
+            f"agentctl schedule pause {shell_words(where, known.schedule)}",
         )
     answer = _unscheduled(ground, request, Cancellation.CANCELLED)
     by = clean(request.by)
@@ -116,7 +115,8 @@ def _unscheduled(ground: Ground, request: UnscheduleRequest, answer: Cancellatio
 def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
     """What to answer about a schedule that isn't there, or about an earlier one of its name."""
     schedules, at = ground.history.schedules, (request.identity, request.name)
-    event = occurrence(ground, request.identity, request.name, request.due_us)
+    due_us = request.due_us
+    event = find_occurrence(ground.history, request.identity, request.name, due_us)
     if event is not None:
         if event.end is None:
             return Cancellation.RUNNING
@@ -125,21 +125,9 @@ def _what_became(ground: Ground, request: UnscheduleRequest) -> Cancellation:
     if (gone := schedules.gone.get(at)) is not None:
         missed = isinstance(gone, SkippedRecord)
         return Cancellation.FINISHED if missed else Cancellation.ALREADY_CANCELLED
-    if request.due_us is not None and request.due_us > ground.wall_us():
+    if due_us is not None and due_us > ground.wall_us():
         return Cancellation.ALREADY_CANCELLED  # another took its place before it was due
     return Cancellation.UNKNOWN
-
-
-def occurrence(ground: Ground, of: Identity, name: str, due_us: int | None) -> EventHistory | None:
-    """The event that a schedule made at a due time, while it is open or kept."""
-    if due_us is None:
-        return None
-    known = [*ground.history.open.values(), *ground.history.kept.events.values()]
-    for event in known:
-        accepted = event.accepted
-        if (accepted.schedule, accepted.occurrence, accepted.of) == (name, due_us, of):
-            return event
-    return None
 
 
 def pause(ground: Ground, request: PauseRequest, answered: Answered) -> Paused:

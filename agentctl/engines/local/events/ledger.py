@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Raw
 
 from agentctl.core.event_history import EventHistory
-from agentctl.core.replay import Difference, Replay
+from agentctl.core.replay import LOOK, Difference, Replay
 from agentctl.engines.local.events import asking
 from agentctl.engines.local.events.calls import Made
 from agentctl.engines.local.events.effects import is_effect
@@ -24,7 +24,12 @@ from agentctl.sdk.execution import CallOp, CancelOp, Op, SendOp, TimerOp
 from agentctl.times import Uptime
 
 _NOTHING: Final = b"[]"
-_AT_WORK: Final = (CallOp, SendOp, CancelOp)
+_HOLD: Final = (CallOp, SendOp, CancelOp)
+
+
+def holds_permit(op: Op) -> bool:
+    """Whether an event that waits for this is at work, and not parked."""
+    return isinstance(op, _HOLD)
 
 
 class OpenOp:
@@ -108,7 +113,7 @@ class Ledger:
             self.difference = found
             return
         opened = self.open[op.path] = OpenOp(op, found, now_us)
-        self.calls += isinstance(op, _AT_WORK)
+        self.calls += isinstance(op, _HOLD)
         self._begins_with(op).append(opened)
         if found is None:
             self.note(asked)
@@ -118,7 +123,7 @@ class Ledger:
         if self.difference is not None:
             return _NOTHING
         call = self.call_id(path)
-        asked = CallRecord(call, "schedules", at=now_us)
+        asked = CallRecord(call, LOOK, at=now_us)
         found = None if self.replay is None else self.replay.match(path, asked)
         if isinstance(found, Difference):
             self.difference = found
@@ -145,7 +150,7 @@ class Ledger:
         """Take out what has got its outcome."""
         opened = self.open.pop(path, None)
         if opened is not None:
-            self.calls -= isinstance(opened.op, _AT_WORK)
+            self.calls -= isinstance(opened.op, _HOLD)
         return opened
 
     def note(self, record: Record) -> None:

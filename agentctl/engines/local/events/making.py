@@ -48,15 +48,17 @@ class Making:
         self.key_begins = site.key(accepted, "")
 
     def expect(self, calls: Sequence[OpenOp]) -> None:
-        """Note the questions among calls that are about to be made."""
+        """Note what others are to answer among calls that are about to be made."""
         for opened in calls:
-            if isinstance(opened.op, AskOp):
-                agent = opened.op.target.agent
-                self._site.program.open_asks[self._at(opened)] = agent, self._asking(opened.op)
+            op = opened.op
+            if isinstance(op, AskOp):
+                self._site.program.open_asks[self._at(opened)] = op.target.agent, self._asking(op)
+            elif isinstance(op, ResultOp):
+                self._site.program.open_asks[self._at(opened)] = op.agent, op.sent
 
     def no_longer(self, opened: OpenOp) -> None:
-        """Note that nobody waits for a call any more, if it was a question."""
-        if isinstance(opened.op, AskOp):
+        """Note that nobody waits for a call any more."""
+        if isinstance(opened.op, AskOp | ResultOp):
             self._site.program.open_asks.pop(self._at(opened), None)
 
     def _at(self, opened: OpenOp) -> tuple[str, int, str]:

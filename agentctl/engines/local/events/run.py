@@ -16,13 +16,13 @@ import msgspec
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
-from agentctl.core.replay import Difference, Replay, describe
+from agentctl.core.replay import LOOK, Difference, Replay, describe
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events import endings
 from agentctl.engines.local.events.beginning import Prepared, prepare
 from agentctl.engines.local.events.calls import Made, outcome_of
 from agentctl.engines.local.events.effects import Effect
-from agentctl.engines.local.events.ledger import Ledger, OpenOp
+from agentctl.engines.local.events.ledger import Ledger, OpenOp, holds_permit
 from agentctl.engines.local.events.making import Making
 from agentctl.engines.local.events.resting import Resting
 from agentctl.engines.local.events.site import Site
@@ -30,7 +30,7 @@ from agentctl.engines.local.events.turns import SLOW_TURN_S
 from agentctl.errors import AgentctlError
 from agentctl.record_moves import CancelRecord
 from agentctl.records import AgainRecord, BugRecord, FiredRecord, ParkedRecord, StartRecord, encode
-from agentctl.sdk.execution import AskOp, CancelOp, Failure, Fired, Op, Outcome, SendOp, TimerOp
+from agentctl.sdk.execution import CancelOp, Failure, Fired, Op, Outcome, SendOp, TimerOp
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.times import SECOND_US
 
@@ -170,7 +170,7 @@ class EventRun:
             if isinstance(record, CancelRecord):
                 self._deliver_cancel(record)
                 continue
-            if path in self.history.calls and self.history.calls[path].fn == "schedules":
+            if path in self.history.calls and self.history.calls[path].fn == LOOK:
                 continue  # it was answered when it was asked
             opened = ledger.take(path)
             if ledger.difference is None and (opened is None or self._finished):
@@ -328,10 +328,10 @@ class EventRun:
             return  # dropped meanwhile: nobody waits for it
         opened.made = made
         path = opened.op.path
-        if isinstance(opened.op, AskOp):
-            self.site.goes_on(self.number, path)
-        else:
+        if holds_permit(opened.op):
             self.go_on(path)
+        else:
+            self.site.goes_on(self.number, path)
 
     def _take_in(self, opened: OpenOp, effect: Effect) -> None:
         made = effect.made

@@ -86,8 +86,8 @@ class Program(Protocol):
         ...
 
     @property
-    def open_asks(self) -> dict[tuple[str, int, str], tuple[str, Asking]]:
-        """The questions that events wait for."""
+    def open_asks(self) -> dict[tuple[str, int, str], tuple[str, Asking | Sent]]:
+        """The questions and the outcomes that events wait for."""
         ...
 
     def ask(self, question: Question) -> Coroutine[None, None, Made]:

@@ -165,8 +165,16 @@ def _awaited(event: EventHistory) -> str | None:
     """Whose answer an event waits for."""
     for call in open_calls(event):
         if call.fn in WAITS:
-            return call.to or call.fn
+            return _about(call) if call.fn == "result" else call.to or call.fn
     return None
+
+
+def _about(call: CallRecord) -> str | None:
+    """What a call that concerns another event is about."""
+    if call.to is None or isinstance(call.args, Raw):
+        return None if call.to is None else f"{call.to}.{call.handler}"
+    schedule, _, _due_us = call.to.rpartition(" ")
+    return schedule or call.to
 
 
 def _call(key: str, call: CallRecord, outcome: Any, *, dropped: bool) -> CallView:
@@ -178,7 +186,8 @@ def _call(key: str, call: CallRecord, outcome: Any, *, dropped: bool) -> CallVie
     else:
         state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None
     ended_us = None if outcome is None else outcome.at
-    return CallView(key, call.fn, state, args, said, call.at, ended_us, call.until)
+    about = _about(call)
+    return CallView(key, call.fn, state, args, said, call.at, ended_us, call.until, about=about)
 
 
 def schedule(agent: str, record: ScheduleRecord) -> ScheduleView:

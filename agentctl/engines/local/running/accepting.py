@@ -5,18 +5,19 @@ Decides from what the journal says; `AgentRuntime` puts it on record.
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.core.history import JournalHistory
 from agentctl.core.timetable import Run
+from agentctl.engines.changes import Accepted
 from agentctl.errors import KeyReused, SetAside
 from agentctl.names import Identity, format_instance
 from agentctl.record_kept import OutcomeRecord
+from agentctl.record_moves import AnsweredRecord
 from agentctl.records import EventRecord
 from agentctl.sdk.fields import HandlerSpec
 from agentctl.values import digest
-
-LONGEST_KEY = 256
 
 
 class Wanted(Struct, frozen=True, rename={"from_": "from"}):
@@ -76,6 +77,11 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
             nonce=nonce,
             at=at_us,
         )
+
+    def answer(self, accepted: Accepted, at_us: int) -> AnsweredRecord:
+        """The record of what is answered, so that who asks again changes nothing."""
+        value = Raw(msgspec.json.encode(accepted))
+        return AnsweredRecord(self.request, "invoke", value, owed=self.owed, at=at_us)
 
 
 def digest_of(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.event_history import EventHistory
@@ -35,7 +34,6 @@ from agentctl.engines.port import Ended
 from agentctl.errors import AgentctlError, Stuck
 from agentctl.names import Address, Identity, format_call_key, format_instance
 from agentctl.record_moves import (
-    AnsweredRecord,
     CancelledRecord,
     MissedRecord,
     StoppingRecord,
@@ -46,6 +44,9 @@ from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.execution import CallOp
 from agentctl.storage.port import Store
 from agentctl.times import to_us
+
+_DUE_SOON_S: Final = 0.005
+"""A sync that blocks the loop may take so long; what is due by then shouldn't wait for it."""
 
 
 class AgentRuntime:
@@ -59,6 +60,7 @@ class AgentRuntime:
         self.spec = binding.spec
         self.settings = binding.settings
         self.program = program
+        self._retention_us = to_us(self.settings.retention)
         self.store = store
         self.history = history
         self.latest_us = history.latest_us
@@ -72,14 +74,29 @@ class AgentRuntime:
         self.states = States(history, self.spec)
         self.instances: Holders[Identity] = Holders()
         self.calendar = Calendar(
-            Agenda(self.spec, history, program, self.append_bodies, self.durable_soon, self._come)
+            Agenda(
+                self.spec,
+                history,
+                program,
+                write=self.append_bodies,
+                soon=self.durable_soon,
+                begin=self._come,
+                moved=self.waiters.moved,
+            )
         )
         self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
         self._committer = Committer(
-            store, program.guard, alone=lambda: program.at_work() <= 1, audit=self.settings.audit
+            store, program.guard, alone=self._alone, audit=self.settings.audit
         )
         self._committer.keep_short(Compacting(self.name, store, program, self.settings))
         self.settle = self._committer.settle
+
+    def _alone(self) -> bool:
+        """Whether a sync right here keeps nobody waiting: no other event, and no due time."""
+        if self.program.at_work() > 1:
+            return False
+        rest_s = self.calendar.rest_s
+        return rest_s is None or rest_s > _DUE_SOON_S
 
     # -- names
 
@@ -98,24 +115,19 @@ class AgentRuntime:
         """Put an event on record and queue it; it is accepted once that is durable (R1)."""
         history, now_us = self.history, self.program.now_us()
         record = wanted.record(history.next_event, self.program.entropy(), now_us)
-        bodies = [encode(record)]
+        bodies, answer = [encode(record)], None
         if wanted.request:
             # In front: a write that a crash cuts short must not leave the event without it.
-            accepted = Accepted(str(self.address(record)))
-            bodies.insert(0, self._answered(wanted, accepted, now_us))
+            answer = wanted.answer(Accepted(str(self.address(record))), now_us)
+            bodies.insert(0, encode(answer))
         self.append_bodies(bodies, audit_lines(self.name, record, record))
         # Crash here: on record, not acknowledged; the next start runs it, or a power cut loses it.
+        if answer is not None:
+            history.remember(answer)
         event = EventHistory(record, b"")
         history.begin(event)
         self.queue_in_time(event)
         return record.event
-
-    def _answered(self, wanted: Wanted, answer: Struct, at_us: int) -> bytes:
-        """The record of an answer, so that who asks again changes nothing."""
-        value = Raw(msgspec.json.encode(answer))
-        record = AnsweredRecord(wanted.request, "invoke", value, owed=wanted.owed, at=at_us)
-        self.history.remember(record)
-        return encode(record)
 
     @property
     def waiting_to_begin(self) -> int:
@@ -283,6 +295,7 @@ class AgentRuntime:
             self.history.finish(self.open[number], record)
         if isinstance(record, DoneRecord) and isinstance(record.state, Raw):
             self.states.commit(accepted.of, record.state)
+        self.forget_old_outcomes()
         self._release(accepted)
         self._committer.when_durable(lambda: self._tell(number, asking, end), now=True)
 
@@ -327,8 +340,8 @@ class AgentRuntime:
         self._committer.when_durable(lambda: self._tell(number, asking, end))
 
     def forget_old_outcomes(self) -> None:
-        """Forget the outcomes of keys that are kept no longer (R17)."""
-        before_us = self.program.now_us() - to_us(self.settings.retention)
+        """Forget the outcomes of keys, and the schedules that are gone, once they are old (R17)."""
+        before_us = self.program.now_us() - self._retention_us
         self.history.forget_outcomes(before_us)
         self.history.schedules.forget_gone(before_us)
 

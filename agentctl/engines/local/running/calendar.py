@@ -6,7 +6,6 @@ apart. `core.timetable` decides which occurrences run; this puts them on record 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -38,6 +37,7 @@ class Agenda:
         write: puts bodies and their audit lines on record.
         soon: sees to it that what was put on record is durable within 10 ms.
         begin: takes an event whose moment has come, or that was made by a schedule.
+        moved: is told of a schedule that fired, or was changed.
     """
 
     spec: AgentSpec
@@ -46,6 +46,7 @@ class Agenda:
     write: Callable[[Sequence[bytes], Sequence[str]], None]
     soon: Callable[[], None]
     begin: Callable[[EventHistory], None]
+    moved: Callable[[ScheduleId], None]
 
 
 class Calendar:
@@ -61,7 +62,6 @@ class Calendar:
         self._under_way: dict[ScheduleId, set[int]] = {}
         self._events = 0
         self._since_us: int | None = None
-        self._moved: dict[ScheduleId, list[asyncio.Future[None]]] = {}
 
     # -- moments
 
@@ -104,14 +104,12 @@ class Calendar:
     def open(self) -> None:
         """Attend to the schedules from now on; before, they only lie on record."""
         self._since_us = self._program.clock.now_us()
-        for at in self._schedules.live:
-            self.arm(at)
+        live = self._schedules.live.items()
+        self._due.add_all((at, timetable.begins_us(one)) for at, one in live if not one.paused)
 
     def arm(self, at: ScheduleId) -> None:
         """Wait for a schedule's next occurrence, as it stands now; or for none."""
-        for waiter in self._moved.pop(at, ()):
-            if not waiter.done():
-                waiter.set_result(None)
+        self._agenda.moved(at)
         if self._since_us is None:
             return
         schedule = self._schedules.live.get(at)
@@ -130,12 +128,6 @@ class Calendar:
         self._schedules.forget(identity)
         for name in names:
             self.arm((identity, name))
-
-    async def moved(self, at: ScheduleId) -> None:
-        """Wait until a schedule fires, or is changed."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._moved.setdefault(at, []).append(waiter)
-        await waiter
 
     def _fire(self, at: ScheduleId) -> None:
         """Put on record what becomes of the due times of a schedule that have passed."""

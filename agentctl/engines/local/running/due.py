@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
 
 from agentctl.engines.local.events.timers import ManualClock, Timer
@@ -59,6 +59,15 @@ class DueTimes(Generic[K]):
         if self._armed_us is None or due_us < self._armed_us:
             self._arm()
             self._program.moved.set()
+
+    def add_all(self, moments: Iterable[tuple[K, int]]) -> None:
+        """Let many keys come, each at its moment: the timer is set once for all of them."""
+        for key, due_us in moments:
+            self._waiting[key] = due_us
+            self._heap.append((due_us, next(self._count), key))
+        heapq.heapify(self._heap)
+        self._arm()
+        self._program.moved.set()
 
     def withdraw(self, key: K) -> None:
         """Let a key no longer wait."""

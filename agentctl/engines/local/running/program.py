@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 from agentctl.core.compaction import COMPACTS_AT
 from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
+from agentctl.core.timing import Sent
 from agentctl.engines.local.events.askers import Askers
 from agentctl.engines.local.events.calls import CallName, Made
 from agentctl.engines.local.events.effects import Timings
@@ -66,8 +67,8 @@ class ProgramCore:
         begin_event, pump_all, at_work, can_begin, on_death: set by the engine that owns the
             agents.
         recovered: set once a start is done.
-        open_asks: the questions that events wait for, each with whom it is to; by the asking
-            agent, event and path.
+        open_asks: the questions and the outcomes that events wait for, each with whose it is; by
+            the waiting agent, event and path.
         moved: set whenever an event came to rest, parked, or entered a call.
     """
 
@@ -86,7 +87,7 @@ class ProgramCore:
         self.dead: BaseException | None = None
         self.tasks: dict[asyncio.Task[None], CallName] = {}
         self.asks: set[asyncio.Task[None]] = set()
-        self.open_asks: dict[tuple[str, int, str], tuple[str, Asking]] = {}
+        self.open_asks: dict[tuple[str, int, str], tuple[str, Asking | Sent]] = {}
         self.askers: Askers
         self.timings: Timings
         self._queued: set[asyncio.Task[Any]] = set()

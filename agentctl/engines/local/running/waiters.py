@@ -1,16 +1,19 @@
-"""Who in this program waits for the end of which event, or for the answer to which question."""
+"""Who in this program waits for which event's end, question's answer, or schedule's next move."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import TypeAlias, TypeVar
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, TypeAlias, TypeVar
 
 from agentctl.core.kept import Asking
+from agentctl.core.schedules import ScheduleId
 from agentctl.engines.local.events.endings import End
 from agentctl.errors import Interrupted
 
 K = TypeVar("K")
+V = TypeVar("V")
 Waiter: TypeAlias = asyncio.Future[End]
 
 
@@ -20,6 +23,7 @@ class Waiters:
     def __init__(self) -> None:
         self._ends: dict[int, list[Waiter]] = {}
         self._answers: dict[Asking, list[Waiter]] = {}
+        self._moves: dict[ScheduleId, list[asyncio.Future[None]]] = {}
 
     def wait_for(self, number: int) -> Waiter:
         """A future of an open event's end, or of the bug that it is stuck at."""
@@ -28,6 +32,16 @@ class Waiters:
     def wait_for_answer(self, asking: Asking) -> Waiter:
         """A future of the answer to a question; that the event is stuck is none."""
         return _one_more(self._answers, asking)
+
+    def wait_for_move(self, at: ScheduleId) -> asyncio.Future[None]:
+        """A future that is done when a schedule fires, or is changed."""
+        return _one_more(self._moves, at)
+
+    def moved(self, at: ScheduleId) -> None:
+        """Tell that a schedule fired, or was changed."""
+        for waiter in self._moves.pop(at, ()):
+            if not waiter.done():
+                waiter.set_result(None)
 
     def heard(self, number: int) -> bool:
         """Whether somebody waits for the event's end."""
@@ -50,10 +64,11 @@ class Waiters:
                 waiter.exception()  # it is told where it is awaited; unheard, it is no fault
         self._ends.clear()
         self._answers.clear()
+        self._moves.clear()
 
-    def _all(self) -> Iterator[Waiter]:
-        for waiting in (*list(self._ends.values()), *list(self._answers.values())):
-            yield from waiting
+    def _all(self) -> Sequence[asyncio.Future[Any]]:
+        events = (*self._ends.values(), *self._answers.values())
+        return [*chain.from_iterable(events), *chain.from_iterable(self._moves.values())]
 
 
 def stopped(agent: str) -> Interrupted:
@@ -64,11 +79,11 @@ def stopped(agent: str) -> Interrupted:
     )
 
 
-def _one_more(all_waiting: dict[K, list[Waiter]], what: K) -> Waiter:
-    waiter: Waiter = asyncio.get_running_loop().create_future()
+def _one_more(all_waiting: dict[K, list[asyncio.Future[V]]], what: K) -> asyncio.Future[V]:
+    waiter: asyncio.Future[V] = asyncio.get_running_loop().create_future()
     all_waiting.setdefault(what, []).append(waiter)
 
-    def forget(_: Waiter) -> None:
+    def forget(_: asyncio.Future[V]) -> None:
         waiting = all_waiting.get(what)
         if waiting is not None and waiter in waiting:
             waiting.remove(waiter)

@@ -154,18 +154,19 @@ def _end_cancelled(
 def _found(agent: AgentRuntime, opened: recovery.Opened, moved: list[EventHistory]) -> Recovered:
     name, history = agent.name, opened.history
     aside = {one.number for one in moved}
-    fit = ((one.accepted, why_unable(agent.spec, one.accepted)) for one in history.open.values())
+    addresses = {number: agent.address(one.accepted) for number, one in history.open.items()}
+    fit = ((n, why_unable(agent.spec, one.accepted)) for n, one in history.open.items())
     return Recovered(
         name,
         opened.store.path,
-        [agent.address(one.accepted) for one in history.open.values()],
+        list(addresses.values()),
         [agent.address(one.accepted) for one in moved],
-        [(agent.address(accepted), why) for accepted, why in fit if why is not None],
+        [(addresses[number], why) for number, why in fit if why is not None],
         opened.cut,
         [
             Address(name, one.of, number)
             for number, one in sorted(history.asides.items())
             if number not in aside
         ],
-        [agent.address(one.accepted) for one in history.open.values() if one.started_us is None],
+        [addresses[number] for number, one in history.open.items() if one.started_us is None],
     )
