@@ -12,6 +12,7 @@ from typing import Any
 from matrix import Scenario
 from mortal import Life
 from mortal_changes import Ground, cold, live, requeue
+from mortal_dues import check_hourly, check_marks, check_queue, check_schedules
 from mortal_rota import (
     HOUR_S,
     QUICKLY_ASIDE,
@@ -21,10 +22,6 @@ from mortal_rota import (
     Rota,
     at,
     away,
-    check_hourly,
-    check_marks,
-    check_queue,
-    check_schedules,
     only_once,
     program,
 )

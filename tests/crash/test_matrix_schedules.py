@@ -6,10 +6,12 @@ none lost, the grid unmoved; through the running program, and without one.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 sys.path.insert(0, str(Path(__file__).parent))
 from matrix import Scenario, Tally, die_everywhere
@@ -21,6 +23,7 @@ from mortal_schedules import (
     DELETIONS,
     DOWNTIME,
     FILE,
+    HOUR_US,
     LATE,
     LOOK,
     MINDS,
@@ -29,8 +32,23 @@ from mortal_schedules import (
     RESULTS,
     SENDING,
 )
+from reading_raw import Seen
+
+from agentctl import Agent, bind, handler
+from agentctl.core.timing import Timing
+from agentctl.engines.local.events.effects import SendRequest
+from agentctl.testing import Durable
+from agentctl.testing.clock import START_US
 
 BETWEEN_LINES = (0, 150)
+
+
+class Noted(Agent):
+    """It does nothing; what it was asked is on record."""
+
+    @handler
+    async def note(self) -> None:
+        return None
 
 
 def die(scenario: Scenario, keeps: tuple[int, ...] = BETWEEN_LINES) -> Tally:
@@ -94,3 +112,25 @@ def test_r10_an_occurrence_is_put_back_as_it_was_after_a_death_at_every_change(h
 @pytest.mark.parametrize("how", RESULTS)
 def test_r18_an_outcome_is_waited_for_over_a_death_at_every_change(how):
     assert die(RESULTS[how], (0,)).points > 30
+
+
+def test_r18_the_same_set_by_two_calls_isnt_set_again_once_it_has_fired():
+    """The second call set nothing; asked again, since nobody heard the answer, it still doesn't."""
+    durable = Durable()
+    timing = Timing("once", START_US + HOUR_US)
+
+    async def life() -> None:
+        async with durable.host(bind(Noted), jumps=False) as host:
+            sends = [
+                SendRequest("Noted", (), "note", Raw(b"[]"), timing, id=f"call-{n}")
+                for n in range(2)
+            ]
+            first = [await host.engine.answering.send(one) for one in sends]
+            durable.clock.advance(3601)
+            await host.idle()
+            assert [await host.engine.answering.send(one) for one in sends] == first
+            await host.idle()
+
+    asyncio.run(life())
+    accepted = [one for one in Seen(durable.journals["Noted"]).records if "event" in one]
+    assert len(accepted) == 1
