@@ -126,7 +126,8 @@ def plan(
     """Say what becomes of the due times that have passed; nothing, if none has.
 
     Args:
-        since_us: since when somebody attends to the schedule; what was due before is missed.
+        since_us: since when somebody attends to the schedule; of several that were due before that,
+            the last is missed, too.
         busy: an earlier occurrence hasn't ended yet.
     """
     dues = _passed(schedule, now_us)
@@ -234,7 +235,9 @@ def _by_policy(schedule: ScheduleRecord, dues: Sequence[int], moment: _Moment) -
     if schedule.period is None and schedule.cron is None:
         return [_Part(dues)]  # once is never missed, only late
     begins = dues[-1] + shift_us(schedule, dues[-1])
-    on_time = begins >= moment.since_us and moment.now_us - begins <= ON_TIME_US
+    # A start just after one due time is late as a busy program is; after several, it is too late.
+    attended = begins >= moment.since_us or len(dues) == 1
+    on_time = attended and moment.now_us - begins <= ON_TIME_US
     missed = len(dues) - on_time
     if schedule.missed == "all":
         skipped, runs = dues[:-MOST_AT_ONCE], [_Part((due,)) for due in dues[-MOST_AT_ONCE:]]

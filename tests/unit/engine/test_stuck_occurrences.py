@@ -62,3 +62,29 @@ def test_r18_of_one_schedule_so_many_are_stuck_and_further_ones_are_skipped():
     skipped = [one for one in audit.splitlines() if b" skipped: " in one]
     assert len(skipped) == ROUNDS - MOST_STUCK
     assert b"1 due time of schedule beat" in skipped[0]
+
+
+def test_r3_a_start_tells_of_a_schedule_whose_handler_is_gone(caplog):
+    world = Durable()
+
+    async def sets():
+        async with world.host(bind(make(broken=False)), jumps=False) as host:
+            await host.reference(host.engine.agents["Bot"].cls).begin()
+
+    class Bot(Agent):
+        runs: int = 0
+
+        @handler
+        async def another(self) -> None:
+            self.runs += 1
+
+    async def goes_on():
+        async with world.host(bind(Bot), jumps=False):
+            pass
+
+    asyncio.run(sets())
+    caplog.clear()
+    asyncio.run(goes_on())
+    (told,) = [one.getMessage() for one in caplog.records if "handler" in one.getMessage()]
+    assert "there is no handler 'beat' any more, which the schedule 'beat' runs" in told
+    assert "agentctl schedule cancel Bot beat" in told

@@ -20,7 +20,7 @@ from agentctl.engines.local.running.due import DueTimes
 from agentctl.engines.local.running.holders import Holders
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.errors import Conflict, EventError, UsageError
-from agentctl.names import Identity, format_instance
+from agentctl.names import Identity, format_instance, shell_words
 from agentctl.record_schedules import ScheduleRecord, SkippedRecord
 from agentctl.records import EventRecord, Record, encode
 from agentctl.sdk.fields import AgentSpec
@@ -110,6 +110,20 @@ class Calendar:
         self._since_us = self._program.clock.now_us()
         live = self._schedules.live.items()
         self._due.add_all((at, timetable.begins_us(one)) for at, one in live if not one.paused)
+        self._tell_of_handlers_gone()
+
+    def _tell_of_handlers_gone(self) -> None:
+        """Say now which schedules would only make events that are stuck, not when they are due."""
+        spec = self._agenda.spec
+        for (of, name), one in self._schedules.live.items():
+            if one.handler not in spec.handlers:
+                where = format_instance(spec.name, of)
+                self._program.listener.warned(
+                    f"{where}: there is no handler {one.handler!r} any more, which the schedule "
+                    f"{name!r} runs: each occurrence will be stuck; put it back, or: "
+                    f"agentctl schedule cancel {shell_words(where, name)}"
+                )
+                return  # one says what to do; the others are told of when they are stuck
 
     def arm(self, at: ScheduleId) -> None:
         """Wait for a schedule's next occurrence, as it stands now; or for none."""
