@@ -216,7 +216,8 @@ class Tally:
             record = decode(body)
             assert isinstance(record, EventRecord)
             due_us, of, was = record.due, record.of, record.was or 0
-            if record.moves and not self._is_carried_over:
+            back = int(number) in self.asides  # a requeue moves nothing
+            if record.moves and not back and not self._is_carried_over:
                 self.schedules.moved(record)
         if int(number) in self.asides:
             self._requeuing.add(number)
