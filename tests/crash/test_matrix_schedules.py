@@ -52,8 +52,22 @@ class Noted(Agent):
         return None
 
 
-def die(scenario: Scenario, keeps: tuple[int, ...] = CUT) -> Tally:
-    return die_everywhere(scenario, State.fresh(), seeds=1, keeps=keeps)
+LONG = {
+    "to an agent that goes on alone",
+    "of a schedule that was set aside",
+    "of an event that was set aside",
+    "risk, without a program",
+}
+"""Scenarios that take a minute: here every third change, in `scripts/soak` each."""
+
+
+def die(scenario: Scenario, keeps: tuple[int, ...] = CUT, *, named: str = "") -> Tally:
+    step = 3 if named in LONG else 1
+    return die_everywhere(scenario, State.fresh(), seeds=1, keeps=keeps, step=step)
+
+
+def test_the_long_scenarios_are_there():
+    assert {*SENDING, *RESULTS, *AGAIN} >= LONG
 
 
 def test_g10_the_next_tick_is_scheduled_once_after_a_death_at_every_change():
@@ -62,7 +76,7 @@ def test_g10_the_next_tick_is_scheduled_once_after_a_death_at_every_change():
 
 @pytest.mark.parametrize("scenario", SENDING)
 def test_r18_what_is_sent_arrives_once_after_a_death_at_every_change(scenario):
-    assert die(SENDING[scenario]).points > 30
+    assert die(SENDING[scenario], named=scenario).points > 30
 
 
 @pytest.mark.parametrize("whose", MINDS)
@@ -107,12 +121,12 @@ def test_c10_what_is_too_late_is_missed_once_after_a_death_at_every_change():
 
 @pytest.mark.parametrize("how", AGAIN)
 def test_r10_an_occurrence_is_put_back_as_it_was_after_a_death_at_every_change(how):
-    assert die(AGAIN[how], (0,)).points > 30
+    assert die(AGAIN[how], (0,), named=how).points > 30
 
 
 @pytest.mark.parametrize("how", RESULTS)
 def test_r18_an_outcome_is_waited_for_over_a_death_at_every_change(how):
-    assert die(RESULTS[how], (0,)).points > 30
+    assert die(RESULTS[how], (0,), named=how).points > 30
 
 
 def test_r18_the_same_set_by_two_calls_isnt_set_again_once_it_has_fired():
