@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentctl.cli.commands.asking import SecretsOption
 from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
+from agentctl.cli.filed_text import hinting
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
@@ -50,9 +51,10 @@ def execute(request: Request, output: Output) -> int:
     desk = places.open_desk(place)
     places.check_known(place, desk, request.instance.agent)
     now_us = SystemClock().now_us()
-    document, why = show_schedule(
-        desk, request.instance, request.name, now_us=now_us, show_secrets=request.show_secrets
-    )
+    with hinting(place, request.instance, request.name):
+        document, why = show_schedule(
+            desk, request.instance, request.name, now_us=now_us, show_secrets=request.show_secrets
+        )
     if output.options.json:
         output.document(documents.encode(document))
         return 0

@@ -1,0 +1,73 @@
+"""What the commands about schedules say on the side, and refuse: of the file, of single ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentctl.names import Address
+
+from .desks import view
+
+
+FILED = """
+[schedules.hourly]
+agent = "Bot"
+handler = "request"
+args = [7]
+every = "1h"
+
+[schedules.over]
+agent = "Bot"
+handler = "request"
+at = 2001-01-01T00:00:00Z
+
+[schedules.off]
+agent = "Bot"
+handler = "request"
+every = "1h"
+enabled = false
+"""
+
+
+def filed(command: Any, text: str = FILED) -> None:
+    """Add schedules to the project's file."""
+    file = command.folder / "kavach.toml"
+    file.write_text(file.read_text() + text)
+
+
+def test_what_the_file_has_and_no_start_has_set_is_said(command: Any, desk: Any) -> None:
+    filed(command)
+    ran = command("schedule", "list")
+    assert (ran.code, ran.out) == (0, "")
+    note = "kavach.toml has 1 schedule that isn't set yet (hourly): agentctl run sets it\n"
+    assert ran.err == f"nothing is scheduled\n{note}"
+    desk.scheduled = [view("hourly", source="shell")]
+    assert command("schedule", "list").err == ""
+
+
+def test_what_is_gone_from_the_file_is_said(command: Any, desk: Any) -> None:
+    desk.scheduled = [view("still", source="file"), view("mine")]
+    said = "1 schedule that kavach.toml no longer has (still) is cancelled by the next run\n"
+    assert command("schedule", "list").err == said
+
+
+def test_one_number_written_in_two_ways_is_one_instance(command: Any, desk: Any) -> None:
+    filed(command, FILED.replace("args = [7]\n", 'instances = ["07", "8"]\n'))
+    desk.scheduled = [view("hourly", instance=Address("Bot", ("7",)), source="file")]
+    assert command("schedule", "list").err == (
+        "kavach.toml has 1 schedule that isn't set yet (Bot/8 hourly): agentctl run sets it\n"
+    )
+    assert command("schedule", "list", "Bot/7").err == ""
+
+
+@pytest.mark.parametrize("verb", ["show", "pause", "unpause", "trigger"])
+def test_who_asks_for_one_that_only_the_file_has_is_told(
+    command: Any, desk: Any, verb: str
+) -> None:
+    filed(command)
+    ran = command("schedule", verb, "Bot", "hourly")
+    assert ran.code == 3
+    assert "kavach.toml has it, and it isn't set yet: agentctl run Bot sets it" in ran.err
+    assert "kavach.toml" not in command("schedule", verb, "Bot", "off").err
