@@ -159,6 +159,12 @@ def _tell(asked: SetRequest, outcome: Outcome, output: Output) -> None:
         again = f"agentctl schedule unpause {shell_words(done.instance, done.name)}"
         output.note(f"it is paused, and doesn't fire until: {again}")
     elif done.changed and not asked.timing.recurs and done.due_us <= now_us:
-        output.note("its time has passed: it begins at once")
+        output.note(_passed(now_us - done.due_us, asked.timing.late_us))
     if not outcome.beside:
         output.note(f"it fires while a program runs: agentctl run {asked.agent}")
+
+
+def _passed(late_us: int, at_most_us: int | None) -> str:
+    if at_most_us is not None and late_us > at_most_us:
+        return "its time has passed by more than --max-late: it is missed"
+    return "its time has passed: it begins at once"

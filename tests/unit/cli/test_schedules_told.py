@@ -71,3 +71,21 @@ def test_who_asks_for_one_that_only_the_file_has_is_told(
     assert ran.code == 3
     assert "kavach.toml has it, and it isn't set yet: agentctl run Bot sets it" in ran.err
     assert "kavach.toml" not in command("schedule", verb, "Bot", "off").err
+
+
+SET = ("schedule", "set", "Bot", "request", "7", "--name", "x")
+
+
+@pytest.mark.parametrize(
+    ("late", "said"),
+    [
+        ((), "its time has passed: it begins at once\n"),
+        (("--max-late", "99999d"), "its time has passed: it begins at once\n"),
+        (("--max-late", "1h"), "its time has passed by more than --max-late: it is missed\n"),
+    ],
+)
+def test_what_has_passed_begins_at_once_unless_it_is_too_late(
+    command: Any, desk: Any, code: None, engine: Any, late: tuple[str, ...], said: str
+) -> None:
+    ran = command(*SET, "--at", "2025-11-30T10:53:20Z", *late)
+    assert (ran.code, ran.err.splitlines(keepends=True)[0]) == (0, said)
