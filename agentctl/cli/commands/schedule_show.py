@@ -85,8 +85,9 @@ def _about(document: ScheduleDocument, moments: Moments) -> Iterator[tuple[str, 
         yield "begins", due_of(document.begins, moments)
     if document.paused:
         yield "paused", "yes: it doesn't fire"
-    yield "missed", document.missed
-    yield "overlap", document.overlap
+    if document.cron is not None or document.period_s is not None:
+        yield "missed", document.missed
+        yield "overlap", document.overlap
     if document.jitter_s:
         yield "jitter", seconds(document.jitter_s)
     if document.max_late_s is not None:

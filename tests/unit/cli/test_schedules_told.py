@@ -8,8 +8,7 @@ import pytest
 
 from agentctl.names import Address
 
-from .desks import view
-
+from .desks import HOUR_US, view
 
 FILED = """
 [schedules.hourly]
@@ -89,3 +88,13 @@ def test_what_has_passed_begins_at_once_unless_it_is_too_late(
 ) -> None:
     ran = command(*SET, "--at", "2025-11-30T10:53:20Z", *late)
     assert (ran.code, ran.err.splitlines(keepends=True)[0]) == (0, said)
+
+
+def test_what_is_due_once_has_no_policies_of_many(command: Any, desk: Any) -> None:
+    desk.scheduled = [view(), view("once", period_us=None, late_us=HOUR_US)]
+    rows = [
+        [line.split("\t")[0] for line in command("schedule", "show", "Bot", name).out.splitlines()]
+        for name in ("report", "once")
+    ]
+    assert {"missed", "overlap"} & {*rows[0]} == {"missed", "overlap"}
+    assert {"missed", "overlap", "jitter", "max late"} & {*rows[1]} == {"max late"}

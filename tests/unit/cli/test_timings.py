@@ -116,6 +116,8 @@ def test_a_made_key_is_said(command: Any, desk: Any, code: None, engine: Any) ->
         (("--every", "1h", "-i", "k"), "-i names one event"),
         (("--every", "1h", "--missed", "skp"), "did you mean skip?"),
         (("--every", "1h", "--overlap", "que"), "did you mean queue?"),
+        (("--in", "1h", "--missed", "coalesce"), "--missed goes with --every and --cron"),
+        (("--at", "now", "--missed", "all", "--overlap", "skip"), "--missed and --overlap go with"),
         (("--cron", "0 9 * * *"), "needs a zone"),
         (("--cron", "0 9 * * *", "--tz", "Europe/Berln"), "did you mean Europe/Berlin?"),
         (("--cron", "0 25 * * *", "--tz", "UTC"), "is no hour"),
