@@ -202,6 +202,7 @@ class CountView(Struct, frozen=True):
         long: the open events with more than `MANY_RECORDS` records.
         cancelling: the open events that a cancel is on record of.
         schedules: how many there are that fire; paused ones don't.
+        schedules_late_us: how long the one of them that is most overdue has been due.
     """
 
     agent: str
@@ -216,6 +217,7 @@ class CountView(Struct, frozen=True):
     inside: Inside | None = None
     cancelling: Sequence[Address] = ()
     schedules: int = 0
+    schedules_late_us: int = 0
 
 
 MANY_RECORDS: Final = 10_000

@@ -35,7 +35,7 @@ class AgentStatus(Struct, frozen=True):
     """How one agent stands.
 
     Attributes:
-        late_s: how long the event that is most overdue has been due.
+        late_s: how long the event or schedule that is most overdue has been due.
     """
 
     agent: str

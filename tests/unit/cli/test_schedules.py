@@ -263,7 +263,10 @@ def test_instances_and_agents_tell_when_a_schedule_is_due(command: Any) -> None:
     assert status["warnings"] == ["no program runs it, and 1 schedule is set: agentctl run Bot"]
     assert command("status", "--check", "-q").code == 0
     write(command.folder, [HEADER, hourly % AT])
-    assert command("status", "--check", "-q").code == 1, "nobody runs what is due"
+    ran = command("status", "--check", "-q")
+    assert ran.code == 1, "nobody runs what is due"
+    assert "Bot: a schedule is " in ran.err
+    assert "look closer: agentctl schedule list\n" in ran.err
 
 
 def test_an_instance_shows_its_schedules(command: Any, some: Any) -> None:
