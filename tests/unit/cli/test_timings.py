@@ -101,7 +101,7 @@ def test_a_made_key_is_said(command: Any, desk: Any, code: None, engine: Any) ->
         (("--at", "now", "--in", "1h"), "--at and --in don't go together"),
         (("--every", "1h", "--cron", "* * * * *"), "--every and --cron don't go together"),
         (("--first", "now", "--in", "1h"), "--first goes with --every"),
-        (("--at", "2026-03-15T10:30:00"), "2026-03-15T10:30:00Z, or 2026-03-15"),
+        (("--at", "2026-03-15T10:30:00"), "; or name its zone with --tz"),
         (("--every", "1h", "--first", "2026-03-15T10:30:00"), "--first: "),
         (("--at", "2026-10-25T02:30:00", "--tz", "Europe/Berlin"), "comes twice"),
         (("--at", "@99999999999999"), "none that a date can show"),
