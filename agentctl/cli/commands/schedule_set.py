@@ -30,6 +30,7 @@ from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_project, open_desk
+from agentctl.cli.schedules_text import wall_time
 from agentctl.cli.telling import level_of, set_up_logging
 from agentctl.engines.schedules import SetRequest
 from agentctl.errors import UsageError
@@ -151,6 +152,8 @@ def _tell(asked: SetRequest, outcome: Outcome, output: Output) -> None:
     else:
         due = Moments(now_us, relative=output.is_terminal)(done.due_us)
         output.line(f"{done.instance} {done.name} due {due}")
+        if (tz := asked.timing.tz) is not None:
+            output.note(f"that is {wall_time(done.due_us, tz)}")
     if not done.changed:
         output.note("nothing changed: it was set just so")
     elif done.replaced:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agentctl.engines.schedules import Scheduled
 from agentctl.names import Address
 
 from .desks import HOUR_US, view
@@ -98,3 +99,12 @@ def test_what_is_due_once_has_no_policies_of_many(command: Any, desk: Any) -> No
     ]
     assert {"missed", "overlap"} & {*rows[0]} == {"missed", "overlap"}
     assert {"missed", "overlap", "jitter", "max late"} & {*rows[1]} == {"max late"}
+
+
+def test_when_a_cron_expression_is_due_is_told_by_its_zones_clocks(
+    command: Any, desk: Any, code: None, engine: Any
+) -> None:
+    desk.answered = Scheduled("Bot", "x", 1_796_630_400_000_000)
+    ran = command(*SET, "--cron", "0 9 * * 1", "--tz", "Europe/Berlin")
+    assert ran.out == "Bot x due 2026-12-07T08:00:00.000000Z\n"
+    assert ran.err.startswith("that is Mon 2026-12-07 09:00 in Europe/Berlin\n")
