@@ -59,10 +59,12 @@ def execute(request: Request, output: Output) -> int:
         output.document(documents.encode(document))
         return 0
     moments = Moments(now_us, relative=output.is_terminal)
-    write_pairs(list(_about(document, moments)), output)
+    # A pipe gets the moment on record all the same, as in the list.
+    due = "paused" if document.paused and output.is_terminal else due_of(document.due, moments)
+    write_pairs(list(_about(document, due, moments)), output)
     rows = due_rows(document.next, moments)
     if rows and output.is_terminal:
-        output.line("")
+        output.line("\nif unpaused now:" if document.paused else "")
         write_rows(DUE_TITLES, rows, output)
     else:
         for row in rows:
@@ -72,7 +74,7 @@ def execute(request: Request, output: Output) -> int:
     return 0
 
 
-def _about(document: ScheduleDocument, moments: Moments) -> Iterator[tuple[str, str]]:
+def _about(document: ScheduleDocument, due: str, moments: Moments) -> Iterator[tuple[str, str]]:
     yield "instance", document.instance
     yield "name", document.name
     yield "handler", document.handler
@@ -80,8 +82,8 @@ def _about(document: ScheduleDocument, moments: Moments) -> Iterator[tuple[str, 
     if document.kwargs is not None:
         yield "by name", bytes(document.kwargs).decode()
     yield "how", how(document)
-    yield "due", due_of(document.due, moments)
-    if document.begins != document.due:
+    yield "due", due
+    if document.begins != document.due and due != "paused":
         yield "begins", due_of(document.begins, moments)
     if document.paused:
         yield "paused", "yes: it doesn't fire"

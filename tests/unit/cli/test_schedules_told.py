@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -108,3 +109,15 @@ def test_when_a_cron_expression_is_due_is_told_by_its_zones_clocks(
     ran = command(*SET, "--cron", "0 9 * * 1", "--tz", "Europe/Berlin")
     assert ran.out == "Bot x due 2026-12-07T08:00:00.000000Z\n"
     assert ran.err.startswith("that is Mon 2026-12-07 09:00 in Europe/Berlin\n")
+
+
+def test_a_paused_schedule_is_due_only_if_it_is_unpaused(
+    command: Any, desk: Any, terminal: Callable[..., Any]
+) -> None:
+    stream = terminal(80)
+    for paused in (False, True):
+        desk.scheduled = [view(paused=paused)]
+        assert command("schedule", "show", "Bot", "report", "--color", "never").code == 0
+        shown = [line.split() for line in stream.getvalue().splitlines()]
+        assert (["due", "paused"] in shown) is paused
+        assert (["if", "unpaused", "now:"] in shown) is paused
