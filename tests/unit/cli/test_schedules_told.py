@@ -11,6 +11,7 @@ from agentctl.engines.schedules import Scheduled
 from agentctl.names import Address
 
 from .desks import HOUR_US, view
+from .journals import AT, FAR, HEADER, STAMP, write
 
 FILED = """
 [schedules.hourly]
@@ -121,3 +122,30 @@ def test_a_paused_schedule_is_due_only_if_it_is_unpaused(
         shown = [line.split() for line in stream.getvalue().splitlines()]
         assert (["due", "paused"] in shown) is paused
         assert (["if", "unpaused", "now:"] in shown) is paused
+
+
+EVENT = b'{"event":%d,"handler":"request","args":[7],"nonce":"00000000000000aa","at":%d,%s}'
+ONE = b'{"schedule":"report","handler":"request","args":[7],"due":%d,"period":3600000000,"at":1}'
+
+
+def test_an_event_tells_which_schedule_made_it_and_when_it_was_due(command: Any) -> None:
+    fired = b'"schedule":"report","occurrence":%d,"next":%d' % (AT, FAR)
+    beside = b'"schedule":"report","occurrence":%d,"beside":true' % (AT + 1)
+    events = (fired, beside, b'"due":%d' % AT, b'"missed":0')
+    lines = [EVENT % (number, AT + 2, more) for number, more in enumerate(events, start=1)]
+    write(command.folder, [HEADER, ONE % AT, *lines])
+    rows = [command("invocation", "show", f"Bot#{number}").out for number in (1, 2, 3, 4)]
+    assert f"schedule\treport, due {STAMP}\n" in rows[0]
+    assert "schedule\treport, triggered\n" in rows[1]
+    assert "schedule\t" not in rows[2] + rows[3]
+    listed = command("invocation", "list", "--json").json["invocations"]
+    shown = [
+        command("invocation", "show", f"Bot#{number}", "--json").json for number in (1, 2, 3, 4)
+    ]
+    for documents in (listed, shown):
+        assert [(one["schedule"], one["due"]) for one in documents] == [
+            ("report", STAMP),
+            ("report", None),
+            (None, STAMP),
+            (None, None),
+        ]
