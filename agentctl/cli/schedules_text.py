@@ -12,10 +12,12 @@ from typing import Final
 from agentctl.cli.moments import Moments
 from agentctl.ops.instants import parse_instant
 from agentctl.ops.schedule_documents import DueTime, KeptSchedule, SeenSchedule
-from agentctl.times import format_duration
+from agentctl.times import format_duration, to_datetime
 
 TITLES: Final = ("instance", "name, or event", "handler", "due", "how, set by")
 DUE_TITLES: Final = ("due", "local time", "note")
+
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def rows_of(schedules: Sequence[SeenSchedule], moments: Moments) -> list[Sequence[str]]:
@@ -83,6 +85,18 @@ def arguments(schedule: KeptSchedule) -> str:
 def due_of(due: str | None, moments: Moments) -> str:
     """Say when it is due."""
     return "-" if due is None else moments(parse_instant(due))
+
+
+def wall_time(due_us: int, tz: str) -> str:
+    """Say what the clocks of a zone show then: `Mon 2026-12-07 09:00 in Europe/Berlin`.
+
+    Raises:
+        UsageError: this machine doesn't know the zone.
+    """
+    from agentctl.zones import find_zone
+
+    local = to_datetime(due_us).astimezone(find_zone(tz))
+    return f"{_DAYS[local.weekday()]} {local:%Y-%m-%d %H:%M} in {tz}"
 
 
 def seconds(duration_s: float) -> str:

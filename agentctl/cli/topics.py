@@ -150,7 +150,11 @@ zone's clocks show twice, or never.
 
 Durations: 90s, 1d2h30m, 500ms, PT5M. A bare number is refused.
 
-Cron expressions, and what comes again and again: agentctl help schedules.
+A moment that has passed: invoke --at and schedule set begin at once, unless
+schedule set's --max-late is over; kavach.toml doesn't set it.
+
+Cron expressions ('0 9 * * 1-5': five fields, names, L), and what comes again
+and again: agentctl help schedules.
 
 Output: RFC 3339, UTC, six decimals; on a terminal times are relative.
 """
@@ -180,11 +184,30 @@ what becomes of a due time at which it couldn't:
   --overlap queue        the last one still runs: it runs behind it
   --overlap allow        the last one still runs: it runs beside it
   --max-late 1h          it would begin later than that: it is missed
+  --jitter 30s           it begins up to so much later, at random; its due
+                         time and the grid stay
 
-What is left out or missed stands in the audit log, with a count.
+What is left out or missed stands in the audit log, with a count. What is due
+once is late, but never left out: --missed and --overlap don't go with it.
 
-Cron: minute, hour, day of the month, month, day of the week, in a zone: that
-of --tz, or tz in [project]. Where the clocks are set forward, a time that
+A change in kavach.toml counts from the next start of the program. A single
+time that has passed already: schedule set and invoke --at begin at once (or
+it is missed, by --max-late); kavach.toml doesn't set it, and run says so.
+
+Cron is five fields, in a zone: that of --tz, or tz in [project]:
+
+  minute                 0 to 59
+  hour                   0 to 23
+  day of the month       1 to 31; L the last, LW the last weekday
+  month                  1 to 12, or JAN to DEC
+  day of the week        0 to 7 (0 and 7 are Sunday), or SUN to SAT; 5L the
+                         last Friday, 1#2 the second Monday
+
+Each takes * for any, lists (1,15), ranges (1-5) and steps (*/10). Where both
+a day of the month and a day of the week are given, either counts: 0 9 13 * 5
+is the 13th, and each Friday.
+
+Where the clocks are set forward, a time that
 isn't there runs once, at the first moment behind the gap. Where they are set
 back, a time that comes twice runs once; with * for its minute or hour, in
 both. agentctl schedule preview marks these nights.

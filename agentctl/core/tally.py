@@ -260,12 +260,16 @@ class Tally:
         )
 
     def times(self) -> Iterator[int]:
-        """When each event that waits for time goes on by itself; also what is past."""
+        """When each event that waits for time, and each schedule, goes on; also what is past."""
         for _, event in self._open():
             if event.phase is Phase.QUEUED and event.due_us is not None:
                 yield event.due_us
             elif (until_us := event.pending().until_us) is not None:
                 yield until_us
+        yield from self.schedule_times()
+
+    def schedule_times(self) -> Iterator[int]:
+        """When each schedule that fires is due; also what is past."""
         for schedule in self.schedules.live.values():
             if not schedule.paused:
                 yield schedule.due

@@ -79,6 +79,8 @@ class EventView(Struct, frozen=True):
         next_us: when it goes on by itself, of a sleeping or scheduled one.
         waits_for: of a waiting one: what for; of a queued one: the event that holds its instance.
         cancelling: a cancel is on record, and it hasn't ended yet.
+        schedule: the name of the one that made it, at its due time `due_us`; that is None of one
+            that was triggered. An event that was itself scheduled has a due time alone.
     """
 
     event: Address
@@ -101,6 +103,8 @@ class EventView(Struct, frozen=True):
     records: int = 0
     calls: Sequence[CallView] = ()
     cancelling: bool = False
+    schedule: str | None = None
+    due_us: int | None = None
 
 
 class KeyView(Struct, frozen=True):
@@ -202,6 +206,7 @@ class CountView(Struct, frozen=True):
         long: the open events with more than `MANY_RECORDS` records.
         cancelling: the open events that a cancel is on record of.
         schedules: how many there are that fire; paused ones don't.
+        schedules_late_us: how long the one of them that is most overdue has been due.
     """
 
     agent: str
@@ -216,6 +221,7 @@ class CountView(Struct, frozen=True):
     inside: Inside | None = None
     cancelling: Sequence[Address] = ()
     schedules: int = 0
+    schedules_late_us: int = 0
 
 
 MANY_RECORDS: Final = 10_000

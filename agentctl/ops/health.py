@@ -21,6 +21,9 @@ from agentctl.times import SECOND_US, to_rfc3339
 FAILS: Final = ("late", "stuck", "set-aside")
 """What is not well, unless less is asked for."""
 
+OVERDUE: Final = "overdue"
+"""Of what is late: a schedule that should have fired."""
+
 LATE_FROM_S: Final = 60.0
 """An event may wait so long for others under suspicion (R10); beyond that it is late."""
 
@@ -33,7 +36,7 @@ class Wrong:
     """What isn't well with an agent.
 
     Attributes:
-        what: a word of `FAILS`, or `damaged`.
+        what: a word of `FAILS`, or `damaged`, or `OVERDUE`.
     """
 
     agent: str
@@ -121,9 +124,17 @@ def _wrong(count: CountView, fail_on: frozenset[str]) -> Iterator[Wrong]:
         yield Wrong(agent, "stuck", f"{_events(stuck)} stuck")
     if count.set_aside and "set-aside" in fail_on:
         yield Wrong(agent, "set-aside", f"{_events(count.set_aside)} set aside")
-    late_s = count.late_us / SECOND_US
-    if late_s > LATE_FROM_S and "late" in fail_on:
-        yield Wrong(agent, "late", f"an event is {late_s:.0f} s late")
+    if "late" in fail_on:
+        yield from _late(count)
+
+
+def _late(count: CountView) -> Iterator[Wrong]:
+    """What is due first stands for the rest: it is told of an event only if that is it."""
+    late_s, schedules_late_s = count.late_us / SECOND_US, count.schedules_late_us / SECOND_US
+    if schedules_late_s > LATE_FROM_S:
+        yield Wrong(count.agent, OVERDUE, f"a schedule is {schedules_late_s:.0f} s overdue")
+    if late_s > LATE_FROM_S and late_s > schedules_late_s:
+        yield Wrong(count.agent, "late", f"an event is {late_s:.0f} s late")
 
 
 def _schedules(number: int) -> str:

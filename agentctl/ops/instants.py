@@ -20,18 +20,21 @@ def moment(instant_us: int | None) -> str | None:
     return to_rfc3339(instant_us) if instant_us else None
 
 
-def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = None) -> int:
+def parse_instant(
+    text: str, clock: Clock | None = None, zone: tzinfo | None = None, *, zone_flag: str = ""
+) -> int:
     """Read a moment: RFC 3339 with an offset, `@` and seconds, `now`, `-5m`, `+5m`.
 
     Args:
         clock: what `now` is by.
         zone: what a wall time without an offset is read in; None refuses it.
+        zone_flag: the flag that would name a zone, for the hint.
 
     Returns:
         Microseconds since the epoch.
 
     Raises:
-        UsageError: it is none of these, or has no zone; then both readings are shown. Or it is a
+        UsageError: it is none of these, or has no zone; then the readings are shown. Or it is a
             wall time that the zone has twice, or never.
     """
     stripped = text.strip()
@@ -50,13 +53,17 @@ def parse_instant(text: str, clock: Clock | None = None, zone: tzinfo | None = N
     if moment.tzinfo is None and zone is not None:
         moment = in_zone(moment, zone)
     if moment.tzinfo is None:
-        raise UsageError(f"{text!r} has no zone", hint=f"write which is meant: {_readings(moment)}")
+        by_flag = f"; or name its zone with {zone_flag}" if zone_flag else ""
+        raise UsageError(f"{text!r} has no zone", hint=f"{_readings(moment)}{by_flag}")
     return from_datetime(moment)
 
 
 def _readings(moment: datetime) -> str:
     utc = moment.replace(tzinfo=UTC).isoformat().replace("+00:00", "Z")
     try:
-        return f"{utc}, or {moment.astimezone().isoformat()}"
+        here = moment.astimezone()
     except (ValueError, OverflowError):  # next to the first or last year
-        return utc
+        return f"write {utc} if UTC is meant"
+    if not here.utcoffset():
+        return f"write {utc} if UTC is meant"
+    return f"write which is meant: {utc}, or {here.isoformat()}"

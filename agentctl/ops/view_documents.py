@@ -35,7 +35,7 @@ class AgentStatus(Struct, frozen=True):
     """How one agent stands.
 
     Attributes:
-        late_s: how long the event that is most overdue has been due.
+        late_s: how long the event or schedule that is most overdue has been due.
     """
 
     agent: str
@@ -63,6 +63,8 @@ class SeenInvocation(Struct, frozen=True):
         waits_for: the event or instance that it waits for.
         text: why it is stuck, failed or was cancelled.
         cancelling: a cancel is on record, and it hasn't ended yet.
+        schedule: the name of the one that made it.
+        due: when it was due, of one that a schedule made, or that was itself scheduled.
     """
 
     event: str
@@ -75,6 +77,8 @@ class SeenInvocation(Struct, frozen=True):
     waits_for: str | None
     text: str | None
     cancelling: bool
+    schedule: str | None
+    due: str | None
 
 
 class InvocationsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocations/1"):
@@ -117,6 +121,8 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
         type: of a failed one: the error's type.
         records: how many lines of the journal it has.
         cancelling: a cancel is on record, and it hasn't ended yet.
+        schedule: the name of the one that made it.
+        due: when it was due, of one that a schedule made, or that was itself scheduled.
     """
 
     event: str
@@ -139,6 +145,8 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
     records: int
     calls: tuple[SeenCall, ...]
     cancelling: bool
+    schedule: str | None
+    due: str | None
 
 
 class SeenInstance(Struct, frozen=True):

@@ -223,6 +223,8 @@ def in_short(event: EventView) -> SeenInvocation:
         event.waits_for,
         event.text or None,
         event.cancelling,
+        event.schedule,
+        moment(event.due_us),
     )
 
 
@@ -253,6 +255,8 @@ def in_full(event: EventView, *, show_secrets: bool = False) -> InvocationDocume
         records=event.records,
         calls=tuple(_seen_call(call, show_secrets=show_secrets) for call in event.calls),
         cancelling=event.cancelling,
+        schedule=event.schedule,
+        due=moment(event.due_us),
     )
 
 

@@ -48,6 +48,11 @@ def read_number(table: Table, key: str, smallest: int) -> int:
 
 def read_duration(table: Table, key: str, other: str = "") -> timedelta:
     """Read a duration; the key is there. `other` says what else it could be."""
+    value = table.values[key]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise table.error(
+            key, f"expected a text, not {describe(value)}", hint=_duration_hint(value)
+        )
     text = table.text(key)
     assert text is not None  # the key is there
     try:
@@ -58,6 +63,11 @@ def read_duration(table: Table, key: str, other: str = "") -> timedelta:
             f"expected a duration{other}, not {describe(text)}",
             hint=getattr(error, "hint", None),
         ) from None
+
+
+def _duration_hint(number: float) -> str:
+    """Say how a number is written that stands where a duration should: in seconds, most likely."""
+    return f'write "{number}s"' if 0.001 <= number < 1e9 else 'write it with a unit, as "90s"'
 
 
 def read_tz(table: Table, key: str = "tz") -> str | None:

@@ -37,7 +37,7 @@ FIELDS = {
     "agentctl.status/1": "healthy agents",
     "agentctl.invocations/1": "invocations",
     "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
-    "waits_for asked_by starts result type text line records calls cancelling",
+    "waits_for asked_by starts result type text line records calls cancelling schedule due",
     "agentctl.agents/1": "agents",
     "agentctl.instance/1": "instance state keys events schedules",
     "agentctl.lock/1": "agents",
@@ -66,7 +66,8 @@ PARTS = {
     "SeenHolder": "pid host command since",
     "EventCounts": "scheduled queued running sleeping waiting stuck",
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
-    "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling",
+    "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling "
+    "schedule due",
     "SeenCall": "key fn state args outcome at ended until where about",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",

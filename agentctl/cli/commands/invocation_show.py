@@ -102,6 +102,9 @@ class _Told:
             yield "by name", self._shown(event.kwargs)
         if event.key is not None:
             yield "key", event.key
+        if event.schedule is not None:
+            due = f"due {self.moments(event.due_us)}" if event.due_us else "triggered"
+            yield "schedule", f"{event.schedule}, {due}"
         if event.from_ is not None:
             yield "asked by", event.from_
         for name, instant_us in (

@@ -69,7 +69,9 @@ def instant(flag: str, text: str, zone: str | None, clock: Clock) -> int:
     from agentctl.zones import find_zone
 
     try:
-        return _checked(parse_instant(text, clock, None if zone is None else find_zone(zone)))
+        within = None if zone is None else find_zone(zone)
+        zone_flag = "" if flag == "--from" else "--tz"  # there it is the cron expression's
+        return _checked(parse_instant(text, clock, within, zone_flag=zone_flag))
     except UsageError as error:
         raise UsageError(f"{flag}: {error.message}", hint=error.hint) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentctl.cli.filed_text import hinting
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place, open_desk
@@ -30,9 +31,10 @@ def carry_out(request: Request, output: Output) -> int:
     place = find_place(output)
     desk = open_desk(place, output)
     places.check_known(place, desk, request.instance.agent)
-    document = pause_schedule(
-        desk, request.instance, request.name, pause=request.pause, by=asker(output.environ)
-    )
+    with hinting(place, request.instance, request.name):
+        document = pause_schedule(
+            desk, request.instance, request.name, pause=request.pause, by=asker(output.environ)
+        )
     if output.options.json:
         output.document(documents.encode(document))
         return 0

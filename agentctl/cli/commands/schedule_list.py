@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentctl.cli.commands.asking import AgentArgument
+from agentctl.cli.filed_text import notes_of
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
@@ -13,6 +14,7 @@ from agentctl.cli.schedules_text import TITLES, rows_of, screen_rows
 from agentctl.ops import documents, places
 from agentctl.ops.schedule_documents import ScheduleListDocument
 from agentctl.ops.schedules import list_schedules
+from agentctl.ops.unset import compare
 from agentctl.times import SystemClock
 
 EXAMPLES = (
@@ -40,8 +42,13 @@ def execute(request: Request, output: Output) -> int:
     """List it."""
     place = find_place(output)
     desk = places.open_desk(place)
-    document, troubles = list_schedules(desk, places.choose_agents(place, desk, request.agent))
+    chosen = places.choose_agents(place, desk, request.agent)
+    document, troubles = list_schedules(desk, chosen)
     _write(document, output)
+    if not troubles:  # else what is set isn't known
+        now_us = SystemClock().now_us()
+        for note in notes_of(compare(place.project, chosen, document.schedules, now_us=now_us)):
+            output.note(note)
     for trouble in troubles:
         raise trouble  # the first tells the exit code; `status` shows all of them
     return 0

@@ -38,7 +38,7 @@ CronOption: TypeAlias = Annotated[
     str | None, typer.Option("--cron", metavar="EXPR", help="by five fields: '0 9 * * 1-5'")
 ]
 MissedOption: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--missed",
         metavar="coalesce|skip|all",
@@ -46,7 +46,7 @@ MissedOption: TypeAlias = Annotated[
     ),
 ]
 OverlapOption: TypeAlias = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--overlap", metavar="skip|queue|allow", help="due while the last one still runs (skip)"
     ),

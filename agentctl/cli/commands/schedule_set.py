@@ -30,6 +30,7 @@ from agentctl.cli.inputs import lock_wait_s, read_arguments
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_project, open_desk
+from agentctl.cli.schedules_text import wall_time
 from agentctl.cli.telling import level_of, set_up_logging
 from agentctl.engines.schedules import SetRequest
 from agentctl.errors import UsageError
@@ -87,8 +88,8 @@ def parse(
     first: FirstOption = None,
     cron: CronOption = None,
     tz: ZoneOption = None,
-    missed: MissedOption = "coalesce",
-    overlap: OverlapOption = "skip",
+    missed: MissedOption = None,
+    overlap: OverlapOption = None,
     jitter: JitterOption = None,
     max_late: LateOption = None,
     key: EventKeyOption = None,
@@ -151,6 +152,8 @@ def _tell(asked: SetRequest, outcome: Outcome, output: Output) -> None:
     else:
         due = Moments(now_us, relative=output.is_terminal)(done.due_us)
         output.line(f"{done.instance} {done.name} due {due}")
+        if (tz := asked.timing.tz) is not None:
+            output.note(f"that is {wall_time(done.due_us, tz)}")
     if not done.changed:
         output.note("nothing changed: it was set just so")
     elif done.replaced:
@@ -159,6 +162,12 @@ def _tell(asked: SetRequest, outcome: Outcome, output: Output) -> None:
         again = f"agentctl schedule unpause {shell_words(done.instance, done.name)}"
         output.note(f"it is paused, and doesn't fire until: {again}")
     elif done.changed and not asked.timing.recurs and done.due_us <= now_us:
-        output.note("its time has passed: it begins at once")
+        output.note(_passed(now_us - done.due_us, asked.timing.late_us))
     if not outcome.beside:
         output.note(f"it fires while a program runs: agentctl run {asked.agent}")
+
+
+def _passed(late_us: int, at_most_us: int | None) -> str:
+    if at_most_us is not None and late_us > at_most_us:
+        return "its time has passed by more than --max-late: it is missed"
+    return "its time has passed: it begins at once"

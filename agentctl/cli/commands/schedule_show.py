@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agentctl.cli.commands.asking import SecretsOption
 from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
+from agentctl.cli.filed_text import hinting
 from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
@@ -50,17 +51,20 @@ def execute(request: Request, output: Output) -> int:
     desk = places.open_desk(place)
     places.check_known(place, desk, request.instance.agent)
     now_us = SystemClock().now_us()
-    document, why = show_schedule(
-        desk, request.instance, request.name, now_us=now_us, show_secrets=request.show_secrets
-    )
+    with hinting(place, request.instance, request.name):
+        document, why = show_schedule(
+            desk, request.instance, request.name, now_us=now_us, show_secrets=request.show_secrets
+        )
     if output.options.json:
         output.document(documents.encode(document))
         return 0
     moments = Moments(now_us, relative=output.is_terminal)
-    write_pairs(list(_about(document, moments)), output)
+    # A pipe gets the moment on record all the same, as in the list.
+    due = "paused" if document.paused and output.is_terminal else due_of(document.due, moments)
+    write_pairs(list(_about(document, due, moments)), output)
     rows = due_rows(document.next, moments)
     if rows and output.is_terminal:
-        output.line("")
+        output.line("\nif unpaused now:" if document.paused else "")
         write_rows(DUE_TITLES, rows, output)
     else:
         for row in rows:
@@ -70,7 +74,7 @@ def execute(request: Request, output: Output) -> int:
     return 0
 
 
-def _about(document: ScheduleDocument, moments: Moments) -> Iterator[tuple[str, str]]:
+def _about(document: ScheduleDocument, due: str, moments: Moments) -> Iterator[tuple[str, str]]:
     yield "instance", document.instance
     yield "name", document.name
     yield "handler", document.handler
@@ -78,13 +82,14 @@ def _about(document: ScheduleDocument, moments: Moments) -> Iterator[tuple[str, 
     if document.kwargs is not None:
         yield "by name", bytes(document.kwargs).decode()
     yield "how", how(document)
-    yield "due", due_of(document.due, moments)
-    if document.begins != document.due:
+    yield "due", due
+    if document.begins != document.due and due != "paused":
         yield "begins", due_of(document.begins, moments)
     if document.paused:
         yield "paused", "yes: it doesn't fire"
-    yield "missed", document.missed
-    yield "overlap", document.overlap
+    if document.cron is not None or document.period_s is not None:
+        yield "missed", document.missed
+        yield "overlap", document.overlap
     if document.jitter_s:
         yield "jitter", seconds(document.jitter_s)
     if document.max_late_s is not None:

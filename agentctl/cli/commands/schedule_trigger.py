@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentctl.cli.commands.schedule_options import InstanceArgument, NameArgument
+from agentctl.cli.filed_text import hinting
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place, open_desk
 from agentctl.names import Address
@@ -41,7 +42,10 @@ def execute(request: Request, output: Output) -> int:
     desk = open_desk(place, output)
     agent = request.instance.agent
     places.check_known(place, desk, agent)
-    event, handler = fire_schedule(desk, request.instance, request.name, by=asker(output.environ))
+    with hinting(place, request.instance, request.name):
+        event, handler = fire_schedule(
+            desk, request.instance, request.name, by=asker(output.environ)
+        )
     if output.options.json:
         document = documents.InvokeDocument(event, handler, None, "queued")
         output.document(documents.encode(document))

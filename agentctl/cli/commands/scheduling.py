@@ -39,8 +39,8 @@ class When:
 class Policies:
     """What else was typed of a schedule."""
 
-    missed: str
-    overlap: str
+    missed: str | None
+    overlap: str | None
     jitter: str | None
     late: str | None
     key: str | None
@@ -57,10 +57,7 @@ def timing_of(name: str, when: When, policies: Policies, clock: Clock) -> Timing
     if period_us is not None and due_us is None:
         due_us = later("--every", period_us, clock)
     jitter, late = policies.jitter, policies.late
-    if policies.key is not None and (when.every or when.cron):
-        raise UsageError(
-            "-i names one event, and this makes many", hint="leave it out: each has its own number"
-        )
+    _check_read(policies, recurs=bool(when.every or when.cron))
     return Timing(
         name,
         due_us,
@@ -68,12 +65,28 @@ def timing_of(name: str, when: When, policies: Policies, clock: Clock) -> Timing
         anchored,
         when.cron,
         when.tz if when.cron is not None else None,
-        missed=_one_of("--missed", policies.missed, _MISSED),
-        overlap=_one_of("--overlap", policies.overlap, _OVERLAP),
+        missed=_one_of("--missed", policies.missed, _MISSED, "coalesce"),
+        overlap=_one_of("--overlap", policies.overlap, _OVERLAP, "skip"),
         jitter_us=0 if jitter is None else to_us(duration("--jitter", jitter)),
         late_us=None if late is None else to_us(duration("--max-late", late)),
         key=policies.key,
     )
+
+
+def _check_read(policies: Policies, *, recurs: bool) -> None:
+    """Refuse what nothing would act on."""
+    if recurs and policies.key is not None:
+        raise UsageError(
+            "-i names one event, and this makes many", hint="leave it out: each has its own number"
+        )
+    of_many = {"--missed": policies.missed, "--overlap": policies.overlap}
+    said = [flag for flag, text in of_many.items() if text is not None]
+    if said and not recurs:
+        raise UsageError(
+            f"{' and '.join(said)} {'goes' if len(said) == 1 else 'go'} with --every and --cron, "
+            "and this is due once",
+            hint="leave it out" if len(said) == 1 else "leave them out",
+        )
 
 
 def _due(when: When, clock: Clock) -> tuple[int | None, bool]:
@@ -123,7 +136,9 @@ def zone_or_projects(zone: str | None, output: Output) -> str:
     return tz
 
 
-def _one_of(flag: str, text: str, known: dict[str, _Word]) -> _Word:
+def _one_of(flag: str, text: str | None, known: dict[str, _Word], default: _Word) -> _Word:
+    if text is None:
+        return default
     if text not in known:
         raise UsageError(
             f"{flag} can't be {text[:80]!r}", hint=nearest_hint(text, known, "policies")

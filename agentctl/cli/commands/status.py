@@ -17,7 +17,7 @@ from agentctl.cli.rows import write_rows
 from agentctl.errors import UsageError
 from agentctl.nearest import nearest_hint
 from agentctl.ops import documents, places
-from agentctl.ops.health import FAILS, Wrong, status_of
+from agentctl.ops.health import FAILS, OVERDUE, Wrong, status_of
 from agentctl.ops.instants import parse_instant
 from agentctl.ops.view_documents import AgentStatus, EventCounts
 from agentctl.times import SystemClock
@@ -52,8 +52,8 @@ def parse(
 ) -> Request:
     """Tell how each agent stands: who runs it, how many events stand where, what is due next.
 
-    Not well are late events (over a minute), stuck and set-aside ones: late, stuck, set-aside;
-    and in any case a damaged journal.
+    Not well are late events and schedules (over a minute), stuck and set-aside events: late, stuck,
+    set-aside; and in any case a damaged journal.
     """
     words = frozenset(word.strip().replace("_", "-") for word in fail_on.split(",") if word.strip())
     for word in words - frozenset(FAILS):
@@ -92,6 +92,8 @@ def _hint(wrong: Sequence[Wrong]) -> str:
         looks.append(f"agentctl invocation list --status {','.join(states)}")
     if any(one.what == "late" for one in wrong):
         looks.append("agentctl invocation list --status scheduled,queued,sleeping")
+    if any(one.what == OVERDUE for one in wrong):
+        looks.append("agentctl schedule list")
     restore = f"; {RESTORE}" if damaged else ""
     return f"look closer: {'; '.join(looks)}{restore}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from agentctl import Agent
 from agentctl.engines.changes import (
@@ -32,9 +32,11 @@ from agentctl.engines.views import (
 from agentctl.errors import NotFound
 from agentctl.names import Address
 
-from .journals import AT
+from .journals import AT, FAR
 
 T = TypeVar("T")
+
+HOUR_US = 3_600_000_000
 
 
 @dataclass
@@ -158,3 +160,27 @@ class FakeDesk:
     def leave(self, cls: type[Agent], request: InvokeRequest) -> Accepted:
         self.left.append(request)
         return Accepted(str(Address(request.agent, request.identity, len(self.left))))
+
+
+def view(name: str = "report", **changes: Any) -> ScheduleView:
+    """A schedule of Bot, each hour."""
+    fields: dict[str, Any] = {
+        "instance": Address("Bot"),
+        "name": name,
+        "handler": "request",
+        "args": b"[7]",
+        "kwargs": None,
+        "due_us": FAR,
+        "begins_us": FAR,
+        "period_us": HOUR_US,
+        "cron": None,
+        "tz": None,
+        "missed": "coalesce",
+        "overlap": "skip",
+        "jitter_us": 0,
+        "late_us": None,
+        "source": "shell",
+        "paused": False,
+        "set_us": AT,
+    }
+    return ScheduleView(**{**fields, **changes})

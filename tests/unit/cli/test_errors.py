@@ -31,7 +31,7 @@ EVENT = Address("Bot", (), 1)
         (("inspect", "journal", "--grap", "x"), "did you mean --grep?"),
         (("inspect", "journal", "--kind", "bgu"), "did you mean bug?"),
         (("inspect", "journal", "--grep", "("), "regular expression"),
-        (("inspect", "journal", "--since", "2026-03-15T10:30:00"), "2026-03-15T10:30:00Z, or "),
+        (("inspect", "journal", "--since", "2026-03-15T10:30:00"), "2026-03-15T10:30:00Z"),
         (("inspect", "journal", "--since", "5"), "no moment"),
         (("inspect", "journal", "a", "b"), "unexpected extra argument"),
         (("invoke", "Bot", "shift", "-5"), "behind --"),

@@ -75,6 +75,8 @@ def test_events_for_a_program_are_one_document(command: Any, bot: Path) -> None:
                 "waits_for": None,
                 "text": "KeyError: 'total'",
                 "cancelling": False,
+                "schedule": None,
+                "due": None,
             }
         ],
     }

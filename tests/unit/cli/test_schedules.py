@@ -15,42 +15,16 @@ from agentctl.engines.schedules import (
     Paused,
     PauseRequest,
     Scheduled,
-    ScheduleView,
     Unscheduled,
     UnscheduleRequest,
 )
 from agentctl.engines.views import EventView
 from agentctl.names import Address
 
-from .desks import FakeHolder
+from .desks import HOUR_US, FakeHolder, view
 from .journals import AT, FAR, HEADER, STAMP, write
 
-HOUR_US = 3_600_000_000
 FAR_STAMP = "2057-08-08T12:40:00.000000Z"
-
-
-def view(name: str = "report", **changes: Any) -> ScheduleView:
-    """A schedule of Bot, each hour."""
-    fields: dict[str, Any] = {
-        "instance": Address("Bot"),
-        "name": name,
-        "handler": "request",
-        "args": b"[7]",
-        "kwargs": None,
-        "due_us": FAR,
-        "begins_us": FAR,
-        "period_us": HOUR_US,
-        "cron": None,
-        "tz": None,
-        "missed": "coalesce",
-        "overlap": "skip",
-        "jitter_us": 0,
-        "late_us": None,
-        "source": "shell",
-        "paused": False,
-        "set_us": AT,
-    }
-    return ScheduleView(**{**fields, **changes})
 
 
 @pytest.fixture
@@ -289,7 +263,10 @@ def test_instances_and_agents_tell_when_a_schedule_is_due(command: Any) -> None:
     assert status["warnings"] == ["no program runs it, and 1 schedule is set: agentctl run Bot"]
     assert command("status", "--check", "-q").code == 0
     write(command.folder, [HEADER, hourly % AT])
-    assert command("status", "--check", "-q").code == 1, "nobody runs what is due"
+    ran = command("status", "--check", "-q")
+    assert ran.code == 1, "nobody runs what is due"
+    assert "Bot: a schedule is " in ran.err
+    assert "look closer: agentctl schedule list\n" in ran.err
 
 
 def test_an_instance_shows_its_schedules(command: Any, some: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentctl import Agent, bind, handler
-from agentctl.core.timing import Timing
+from agentctl.core.timing import Source, Timing
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.schedules import SetRequest
 from agentctl.testing import Durable
@@ -29,6 +29,7 @@ class Filed(Durable):
     def __init__(self) -> None:
         super().__init__()
         self.due_us: int | None = None
+        self.source: Source = "file"
 
     def _options(self, base: EngineOptions) -> EngineOptions:
         return replace(super()._options(base), filed=self._filed())
@@ -37,7 +38,7 @@ class Filed(Durable):
         if self.due_us is None:
             return ()
         timing = Timing("once", due_us=self.due_us, anchored=True)
-        return [SetRequest("Bell", "", "ring", timing, source="file")]
+        return [SetRequest("Bell", "", "ring", timing, source=self.source)]
 
     def start(self, due_us: int | None) -> Any:
         """Start with this in the file; returns what is set then, and what the program warned of."""
@@ -77,6 +78,18 @@ def test_r18_what_is_taken_out_of_the_file_is_cancelled() -> None:
     world = Filed()
     world.start(START_US + HOUR_US)
     assert world.start(None) == ([], [])
+
+
+def test_r18_what_the_shell_has_set_goes_on_and_the_warning_says_how_to_have_the_files() -> None:
+    world = Filed()
+    world.source = "shell"
+    world.start(START_US + HOUR_US)
+    world.source = "file"
+    dues, warnings = world.start(START_US + 2 * HOUR_US)
+    assert dues == [START_US + HOUR_US]
+    (said,) = warnings
+    assert "was set by the shell" in said
+    assert "to have the file's: agentctl schedule cancel Bell once, and start anew" in said
 
 
 def test_r18_what_the_file_sets_is_durable_once_the_program_has_started() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from agentctl.errors import UsageError
@@ -40,7 +43,34 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
         parse_instant(text, Noon())
 
 
-def test_a_moment_without_a_zone_is_refused_with_both_readings() -> None:
-    with pytest.raises(UsageError, match="no zone") as caught:
-        parse_instant("2026-03-15T10:30:00", Noon())
-    assert "2026-03-15T10:30:00Z, or 2026-03-15T10:30:00" in str(caught.value.hint)
+@pytest.fixture
+def machine_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Set the machine's zone."""
+
+    def set_zone(name: str) -> None:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield set_zone
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("zone", "hint"),
+    [
+        (
+            "Europe/Berlin",
+            "write which is meant: 2026-03-15T10:30:00Z, or 2026-03-15T10:30:00+01:00",
+        ),
+        ("UTC", "write 2026-03-15T10:30:00Z if UTC is meant"),
+    ],
+)
+def test_a_moment_without_a_zone_is_refused_with_each_reading(
+    machine_in: Callable[[str], None], zone: str, hint: str
+) -> None:
+    machine_in(zone)
+    for flag, by_flag in (("", ""), ("--tz", "; or name its zone with --tz")):
+        with pytest.raises(UsageError, match="no zone") as caught:
+            parse_instant("2026-03-15T10:30:00", Noon(), zone_flag=flag)
+        assert caught.value.hint == hint + by_flag

@@ -70,7 +70,7 @@ BOT = '[agents.Bot]\nclass = "shop.bot:Bot"\n'
             BOT + "[agents.Bot.settings]\ngrace = 5\n",
             4,
             "grace: expected a text, not the number 5",
-            None,
+            'write "5s"',
         ),
         (BOT + '[agents.Bot.settings]\ngrace = "5"\n', 4, "expected a duration or", "with a unit"),
         (BOT + f'[agents.Bot.settings]\ngrace = "{"9" * 400}s"\n', 4, "expected a duration", None),

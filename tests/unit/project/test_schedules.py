@@ -236,7 +236,7 @@ EVERY = 'every = "1h"\n'
         ('cron = "0 25 * * *"\ntz = "UTC"', 6, "cron: '25' in '0 25 * * *' is no hour", "0 to"),
         ('cron = "0 9 30 2 *"\ntz = "UTC"', 6, "never comes", None),
         ('every = "60"', 6, "every: expected a duration, not", "with a unit"),
-        ("every = 60", 6, "every: expected a text, not the number 60", None),
+        ("every = 60", 6, "every: expected a text, not the number 60", 'write "60s"'),
         ('cron = "0 9 * * *"', 3, "tz: the key is missing: cron needs a time zone", "[project]"),
         ('cron = "0 9 * * *"\ntz = "Europe/Berln"', 7, "a time zone", "Europe/Berlin"),
         ('cron = "0 9 * * *"\ntz = "localtime"', 7, "tz: expected a time zone", None),

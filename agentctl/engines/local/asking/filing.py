@@ -11,6 +11,7 @@ from agentctl.core.setting import Wish, decide, taken
 from agentctl.engines.local.changing.live import LiveGround
 from agentctl.engines.local.options import random_part
 from agentctl.engines.local.running.agent import AgentRuntime
+from agentctl.names import format_instance, shell_words
 from agentctl.record_schedules import ScheduleRecord, UnscheduleRecord
 from agentctl.times import to_rfc3339
 
@@ -58,13 +59,21 @@ def _changes(
         record, known = wish.record(random_part(), now_us), live.get(at)
         if known is not None and known.source == "shell":
             # A person's own doing, perhaps by force: it stands until a person takes it away.
-            ground.warn(f"{taken(ground.agent, known, 'file').message}; that one goes on")
+            _warn_of_the_shells(ground, known)
             continue
         anchored = wish.timing.anchored
         decided = decide(ground.agent, known, record, anchored=anchored, force=False)
         if decided is not None:
             changes.append(decided)
     return changes
+
+
+def _warn_of_the_shells(ground: LiveGround, known: ScheduleRecord) -> None:
+    cancel = shell_words(format_instance(ground.agent, known.of), known.schedule)
+    ground.warn(
+        f"{taken(ground.agent, known, 'file').message}; that one goes on; to have the file's: "
+        f"agentctl schedule cancel {cancel}, and start anew"
+    )
 
 
 def _is_over(wish: Wish, known: ScheduleRecord | None, now_us: int) -> bool:

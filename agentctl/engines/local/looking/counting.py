@@ -7,7 +7,7 @@ Loads little: a health probe asks this every few seconds.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -78,21 +78,27 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         seen = None if holds is None else inside(folder, disk)
         unable = () if seen is None else seen.unable
         words = tally.words(held=holds is not None, now_us=now_us, unable=unable)
-        times = list(tally.times())
+        times, firing = list(tally.times()), list(tally.schedule_times())
     return CountView(
         agent,
         holds,
         {State(word): number for word, number in words.items()},
         len(tally.asides),
         min((due for due in times if due > now_us), default=None),
-        now_us - min((due for due in times if due <= now_us), default=now_us),
+        _late_us(times, now_us),
         read.size,
         [Address(agent, of, number) for of, number in tally.longer_than(MANY_RECORDS)],
         damaged,
         seen,
         [Address(agent, of, number) for of, number in tally.cancelling()],
-        sum(not one.paused for one in tally.schedules.live.values()),
+        len(firing),
+        _late_us(firing, now_us),
     )
+
+
+def _late_us(times: Iterable[int], now_us: int) -> int:
+    """How long the earliest of these has passed; 0 if none has."""
+    return max(0, now_us - min(times, default=now_us))
 
 
 def _tally(agent: str, read: ReadJournal) -> tuple[Tally, tuple[int, str] | None]:

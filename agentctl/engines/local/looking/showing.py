@@ -77,6 +77,8 @@ class AsOf:
             records=len(event.bodies),
             calls=self._calls(event) if event.calls else (),
             cancelling=event.cancel is not None and event.end is None,
+            schedule=accepted.schedule,
+            due_us=None if accepted.beside else accepted.occurrence or accepted.due,
             **more,
         )
 
@@ -144,6 +146,8 @@ class AsOf:
             starts=aside.starts,
             from_=aside.from_,
             records=0 if lying is None else len(lying.lines),
+            schedule=aside.schedule,
+            due_us=aside.occurrence,
         )
 
 
