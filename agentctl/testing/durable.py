@@ -52,6 +52,9 @@ class Durable:
         # Nobody moves the clock while a second program waits for the lock.
         return replace(base, root=ROOT, clock=self.clock, stores=self._store, lock_wait_s=0.0)
 
+    def _unscheduled(self, base: EngineOptions) -> EngineOptions:
+        return replace(self._options(base), schedules=False)
+
     def _store(self, root: Path, agent: str) -> FilesStore:
         return FilesStore(root, agent, self.disk, clock=self.clock)
 
@@ -98,11 +101,16 @@ class Durable:
         settings: AgentSettings | None = None,
         **capabilities: Capability,
     ) -> None:
-        """Start the agent, let everything that is unfinished come to rest, and stop."""
+        """Start the agent, let everything that is unfinished come to rest, and stop.
+
+        Schedules don't fire, since one that recurs would never let it rest: `pass_time` fires
+        them. An unfinished event that goes round for good doesn't come to rest either.
+        """
         binding = make_binding(agent, capabilities, settings)
 
         async def program() -> None:
-            async with self.host(binding) as host:
+            # Without an end the clock would jump from due time to due time of a schedule.
+            async with _JumpingHost((binding,), self._unscheduled, self.clock) as host:
                 await host.idle(float("inf"))
 
         asyncio.run(program())

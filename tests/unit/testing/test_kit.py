@@ -60,6 +60,15 @@ class Poller(Agent):
         self.count += 1
         return self.count
 
+    @handler
+    async def start(self) -> None:
+        await self.poll.every(timedelta(hours=1), name="tick")()
+
+    @handler
+    async def once_more(self) -> None:
+        await sleep(timedelta(hours=3))
+        self.count += 100
+
     @query
     async def total(self) -> int:
         return self.count
@@ -140,6 +149,23 @@ def test_a_stuck_event_runs_on_with_a_mended_program(durable):
     newer = type("Bot", (Agent,), {"__annotations__": {"shop": Shop}, "broken": mended_handler})
     durable.recover(newer, shop=shop)
     assert shop.paid == [1]
+
+
+def test_recover_ends_what_is_unfinished_and_fires_no_schedule(durable, fake_clock):
+    me = {"identity": ("a",)}
+    durable.run(Poller, "start", **me)
+
+    async def program():
+        async with durable.host(bind(Poller), jumps=False):
+            await Poller.ref("a").once_more.trigger()()
+
+    asyncio.run(program())
+    begun = fake_clock.now
+    durable.recover(Poller)
+    assert fake_clock.now - begun == timedelta(hours=3)
+    assert durable.run(Poller, "total", **me) == 100
+    durable.pass_time(Poller, timedelta(hours=2))
+    assert durable.run(Poller, "total", **me) == 103  # one for the three, and two
 
 
 def test_a_wrong_handler_or_identity_or_capability_is_said(durable):
