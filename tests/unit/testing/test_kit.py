@@ -50,6 +50,10 @@ class Bot(Agent):
     async def broken(self) -> None:
         raise KeyError("bug")
 
+    @handler
+    async def often_broken(self) -> None:
+        await self.broken.every(timedelta(hours=1), name="bug")()
+
 
 class Poller(Agent):
     name: str
@@ -134,6 +138,33 @@ def test_time_passes_also_where_nothing_is_due(durable, fake_clock):
     begun = fake_clock.now
     durable.pass_time(Bot, timedelta(days=1), shop=Real())
     assert fake_clock.now - begun == timedelta(days=1)
+
+
+def test_time_passes_in_seconds_too(durable, fake_clock):
+    begun = fake_clock.now
+    durable.pass_time(Bot, 3600, shop=Real())
+    durable.pass_time(Bot, 0.5, shop=Real())
+    assert fake_clock.now - begun == timedelta(hours=1, seconds=0.5)
+
+
+def test_what_gets_stuck_while_time_passes_is_raised_when_it_has_passed(durable, fake_clock):
+    begun = fake_clock.now
+    durable.run(Bot, "often_broken", shop=Real())
+    with pytest.raises(Stuck, match="an event is stuck: Bot#2: KeyError: 'bug'") as told:
+        durable.pass_time(Bot, timedelta(hours=1), shop=Real())
+    assert "allow_stuck" in told.value.hint
+    with pytest.raises(Stuck, match=r"2 events are stuck: Bot#2: .*; Bot#3: KeyError: 'bug'"):
+        durable.pass_time(Bot, timedelta(hours=1), shop=Real())
+    durable.pass_time(Bot, timedelta(hours=1), shop=Real(), allow_stuck=True)
+    assert fake_clock.now - begun == timedelta(hours=3)
+
+
+def test_what_is_stuck_at_a_recovery_is_raised(durable):
+    with pytest.raises(Stuck):
+        durable.run(Bot, "broken", shop=Real())
+    with pytest.raises(Stuck, match="Bot#1: KeyError: 'bug'"):
+        durable.recover(Bot, shop=Real())
+    durable.recover(Bot, shop=Real(), allow_stuck=True)
 
 
 def test_a_stuck_event_runs_on_with_a_mended_program(durable):
