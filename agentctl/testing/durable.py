@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.binding import Binding, make_binding
-from agentctl.errors import NotFound
+from agentctl.engines.port import Ended
+from agentctl.errors import NotFound, Stuck
 from agentctl.hosting import Host
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
-from agentctl.sdk.capability import Capability
+from agentctl.sdk.capability import Capability, Duration
 from agentctl.sdk.execution import Target
 from agentctl.sdk.settings import AgentSettings
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing.clock import FakeClock
+from agentctl.times import SECOND_US, to_us
 
 ROOT = Path("/memory")
 
@@ -51,6 +52,9 @@ class Durable:
     def _options(self, base: EngineOptions) -> EngineOptions:
         # Nobody moves the clock while a second program waits for the lock.
         return replace(base, root=ROOT, clock=self.clock, stores=self._store, lock_wait_s=0.0)
+
+    def _unscheduled(self, base: EngineOptions) -> EngineOptions:
+        return replace(self._options(base), schedules=False)
 
     def _store(self, root: Path, agent: str) -> FilesStore:
         return FilesStore(root, agent, self.disk, clock=self.clock)
@@ -96,41 +100,61 @@ class Durable:
         /,
         *,
         settings: AgentSettings | None = None,
+        allow_stuck: bool = False,
         **capabilities: Capability,
     ) -> None:
-        """Start the agent, let everything that is unfinished come to rest, and stop."""
+        """Start the agent, let everything that is unfinished come to rest, and stop.
+
+        Schedules don't fire, since one that recurs would never let it rest: `pass_time` fires
+        them. An unfinished event that goes round for good doesn't come to rest either.
+
+        Raises:
+            Stuck: events stopped at a bug, and `allow_stuck` isn't set; said of each at the end.
+        """
         binding = make_binding(agent, capabilities, settings)
 
-        async def program() -> None:
-            async with self.host(binding) as host:
+        async def program() -> list[Ended]:
+            # Without an end the clock would jump from due time to due time of a schedule.
+            async with _JumpingHost((binding,), self._unscheduled, self.clock) as host:
                 await host.idle(float("inf"))
+                return _stuck(host.engine)
 
-        asyncio.run(program())
+        _tell(asyncio.run(program()), allow_stuck)
 
     def pass_time(
         self,
         agent: type[Agent],
-        duration: timedelta,
+        duration: Duration,
         /,
         *,
         settings: AgentSettings | None = None,
+        allow_stuck: bool = False,
         **capabilities: Capability,
     ) -> None:
         """Start the agent, let so much time pass on the clock, and stop.
 
-        Whatever is due meanwhile runs at its moment, the last one included.
+        Whatever is due meanwhile runs at its moment, the last one included; what is overdue runs
+        at once.
+
+        Args:
+            duration: seconds, or a timedelta.
+
+        Raises:
+            Stuck: events stopped at a bug, and `allow_stuck` isn't set; all the time has passed
+                then.
         """
         binding = make_binding(agent, capabilities, settings)
-        end_s = self.clock.monotonic_s() + duration.total_seconds()
+        end_s = self.clock.monotonic_s() + to_us(duration) / SECOND_US
 
-        async def program() -> None:
+        async def program() -> list[Ended]:
             async with self.host(binding, jumps=False) as host:
                 await _until_quiet(host.engine)
                 while self.clock.jump(end_s):
                     await _until_quiet(host.engine)
                 self.clock.advance(max(0.0, end_s - self.clock.monotonic_s()))
+                return _stuck(host.engine)
 
-        asyncio.run(program())
+        _tell(asyncio.run(program()), allow_stuck)
 
     @property
     def journals(self) -> dict[str, bytes]:
@@ -163,6 +187,22 @@ class _JumpingHost(Host):
             self._jumper.cancel()
             await asyncio.wait({self._jumper})
         await super().__aexit__(*exc_info)
+
+
+def _stuck(engine: LocalEngine) -> list[Ended]:
+    """The events that are stuck now, in the order of their numbers."""
+    return [end for one in engine.agents.values() for _, end in sorted(one.stuck.items())]
+
+
+def _tell(stuck: list[Ended], allowed: bool) -> None:
+    """Raise what is stuck, unless it may be: a test that goes on would pass over a bug."""
+    if not stuck or allowed:
+        return
+    told = [f"{end.event}: {end.text}" + (f" ({end.line})" if end.line else "") for end in stuck]
+    count = "an event is" if len(told) == 1 else f"{len(told)} events are"
+    raise Stuck(
+        f"{count} stuck: {'; '.join(told)}", hint="allow_stuck=True lets a test go on regardless"
+    )
 
 
 async def _jump_when_quiet(engine: LocalEngine, clock: FakeClock) -> None:

@@ -50,6 +50,10 @@ class Bot(Agent):
     async def broken(self) -> None:
         raise KeyError("bug")
 
+    @handler
+    async def often_broken(self) -> None:
+        await self.broken.every(timedelta(hours=1), name="bug")()
+
 
 class Poller(Agent):
     name: str
@@ -59,6 +63,15 @@ class Poller(Agent):
     async def poll(self) -> int:
         self.count += 1
         return self.count
+
+    @handler
+    async def start(self) -> None:
+        await self.poll.every(timedelta(hours=1), name="tick")()
+
+    @handler
+    async def once_more(self) -> None:
+        await sleep(timedelta(hours=3))
+        self.count += 100
 
     @query
     async def total(self) -> int:
@@ -127,6 +140,33 @@ def test_time_passes_also_where_nothing_is_due(durable, fake_clock):
     assert fake_clock.now - begun == timedelta(days=1)
 
 
+def test_time_passes_in_seconds_too(durable, fake_clock):
+    begun = fake_clock.now
+    durable.pass_time(Bot, 3600, shop=Real())
+    durable.pass_time(Bot, 0.5, shop=Real())
+    assert fake_clock.now - begun == timedelta(hours=1, seconds=0.5)
+
+
+def test_what_gets_stuck_while_time_passes_is_raised_when_it_has_passed(durable, fake_clock):
+    begun = fake_clock.now
+    durable.run(Bot, "often_broken", shop=Real())
+    with pytest.raises(Stuck, match="an event is stuck: Bot#2: KeyError: 'bug'") as told:
+        durable.pass_time(Bot, timedelta(hours=1), shop=Real())
+    assert "allow_stuck" in told.value.hint
+    with pytest.raises(Stuck, match=r"2 events are stuck: Bot#2: .*; Bot#3: KeyError: 'bug'"):
+        durable.pass_time(Bot, timedelta(hours=1), shop=Real())
+    durable.pass_time(Bot, timedelta(hours=1), shop=Real(), allow_stuck=True)
+    assert fake_clock.now - begun == timedelta(hours=3)
+
+
+def test_what_is_stuck_at_a_recovery_is_raised(durable):
+    with pytest.raises(Stuck):
+        durable.run(Bot, "broken", shop=Real())
+    with pytest.raises(Stuck, match="Bot#1: KeyError: 'bug'"):
+        durable.recover(Bot, shop=Real())
+    durable.recover(Bot, shop=Real(), allow_stuck=True)
+
+
 def test_a_stuck_event_runs_on_with_a_mended_program(durable):
     shop = Real()
     with pytest.raises(Stuck):
@@ -140,6 +180,23 @@ def test_a_stuck_event_runs_on_with_a_mended_program(durable):
     newer = type("Bot", (Agent,), {"__annotations__": {"shop": Shop}, "broken": mended_handler})
     durable.recover(newer, shop=shop)
     assert shop.paid == [1]
+
+
+def test_recover_ends_what_is_unfinished_and_fires_no_schedule(durable, fake_clock):
+    me = {"identity": ("a",)}
+    durable.run(Poller, "start", **me)
+
+    async def program():
+        async with durable.host(bind(Poller), jumps=False):
+            await Poller.ref("a").once_more.trigger()()
+
+    asyncio.run(program())
+    begun = fake_clock.now
+    durable.recover(Poller)
+    assert fake_clock.now - begun == timedelta(hours=3)
+    assert durable.run(Poller, "total", **me) == 100
+    durable.pass_time(Poller, timedelta(hours=2))
+    assert durable.run(Poller, "total", **me) == 103  # one for the three, and two
 
 
 def test_a_wrong_handler_or_identity_or_capability_is_said(durable):
