@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from math import inf
 
 from agentctl.engines.local.events.timers import Timers
-from agentctl.times import SECOND_US, Uptime, to_datetime
+from agentctl.errors import UsageError
+from agentctl.times import SECOND_US, Uptime, from_datetime, to_datetime, to_us
 
 START_US = 1_767_225_600_000_000
 """2026-01-01T00:00:00Z, where a fake clock begins unless told otherwise."""
@@ -15,12 +16,20 @@ START_US = 1_767_225_600_000_000
 class FakeClock:
     """A clock that a test moves on; implements `Clock`.
 
-    The wall clock may be set anywhere; the monotonic one only goes forward, with `advance`.
+    The wall clock may be set anywhere; the monotonic one only goes forward, with `advance`. Both
+    count whole microseconds, so that ten steps of 0.01 s are 0.1 s.
+
+    Args:
+        start_us: where the wall clock begins: microseconds since the Unix epoch, or a datetime
+            with its zone.
+
+    Raises:
+        UsageError: the datetime has no zone.
     """
 
-    def __init__(self, start_us: int = START_US) -> None:
-        self._wall_us = start_us
-        self._monotonic_s = 0.0
+    def __init__(self, start_us: int | datetime = START_US) -> None:
+        self._wall_us = _begun_at(start_us) if isinstance(start_us, datetime) else start_us
+        self._passed_us = 0
         self._boot = "fake"
         self._timers: list[Timers] = []
 
@@ -35,11 +44,11 @@ class FakeClock:
 
     def monotonic_s(self) -> float:
         """Seconds that were advanced so far."""
-        return self._monotonic_s
+        return self._passed_us / SECOND_US
 
     def uptime(self) -> Uptime:
         """The same as `monotonic_s`, which goes on over a world's programs."""
-        return Uptime(self._boot, round(self._monotonic_s * SECOND_US))
+        return Uptime(self._boot, self._passed_us)
 
     def reboot(self) -> None:
         """Let the machine have been booted anew: its uptime no longer tells what passed."""
@@ -51,9 +60,9 @@ class FakeClock:
 
     def advance(self, duration: timedelta | float) -> None:
         """Let so much time pass, seconds or a timedelta; waits that are over then end."""
-        seconds = duration.total_seconds() if isinstance(duration, timedelta) else duration
-        self._monotonic_s += seconds
-        self._wall_us += round(seconds * SECOND_US)
+        passing_us = to_us(duration)
+        self._passed_us += passing_us
+        self._wall_us += passing_us
         for timers in self._timers:
             timers.fire_soon()
 
@@ -66,5 +75,13 @@ class FakeClock:
         dues = [due for one in self._timers if (due := one.next_due_s) is not None]
         if not dues or min(dues) > until_s:
             return False
-        self.advance(max(0.0, min(dues) - self._monotonic_s))
+        self.advance(max(0.0, min(dues) - self.monotonic_s()))
         return True
+
+
+def _begun_at(moment: datetime) -> int:
+    if moment.utcoffset() is None:
+        raise UsageError(
+            f"{moment.isoformat()} has no zone", hint="say which: datetime(…, tzinfo=UTC)"
+        )
+    return from_datetime(moment)

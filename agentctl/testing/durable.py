@@ -144,7 +144,7 @@ class Durable:
                 then.
         """
         binding = make_binding(agent, capabilities, settings)
-        end_s = self.clock.monotonic_s() + to_us(duration) / SECOND_US
+        end_s = (to_us(self.clock.monotonic_s()) + to_us(duration)) / SECOND_US
 
         async def program() -> list[Ended]:
             async with self.host(binding, jumps=False) as host:

@@ -18,7 +18,8 @@ class StageTimers:
         self._count = 0
 
     def arm(self, wait_s: float, callback: Callable[[], None]) -> Timer:
-        timer = Timer(self._clock.monotonic_s() + wait_s, callback)
+        # A fake clock counts whole microseconds: a wait must end at one of them.
+        timer = Timer(round(self._clock.monotonic_s() + wait_s, 6), callback)
         self._count += 1
         heapq.heappush(self._heap, (timer.due_s, self._count, timer))
         return timer

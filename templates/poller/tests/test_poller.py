@@ -1,13 +1,17 @@
-"""What the agent promises."""
+"""What the agent promises, and what asking by HTTP makes of the answers that there are."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
+from socket import create_server
+from threading import Thread
 
 import pytest
 from agentctl.testing import Durable, FakeClock
 
 from uptime.poller import Api, Poller
+from uptime.world import Http
 
 URL = "https://example.org"
 MINE = ("mine",)
@@ -68,3 +72,29 @@ def test_stopped_it_asks_no_more_until_it_is_started(durable: Durable, api: Fake
     assert len(api.asked) == 1
     durable.run(Poller, "start", URL, identity=MINE, api=api)
     assert len(api.asked) == 2
+
+
+def is_up(answer: bytes) -> bool:
+    """Ask a server that gives this answer to the one request it takes."""
+    with closing(create_server(("127.0.0.1", 0))) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        up = Http().fetch(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        thread.join()
+    return up
+
+
+def test_an_answer_is_up() -> None:
+    assert is_up(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 503 Busy\r\n\r\n", b"hello?\r\n", b""])
+def test_an_error_or_what_is_no_http_is_down_and_raises_nothing(answer: bytes) -> None:
+    assert not is_up(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http.client import HTTPException
 from urllib.request import urlopen
 
 from agentctl import blocking
@@ -20,7 +21,7 @@ class Http(Api):
         try:
             with urlopen(endpoint, timeout=10):
                 ok = True
-        except OSError:  # what urllib raises, answers of 400 and above included
+        except (OSError, HTTPException):  # 400 and above; what answers, but doesn't speak HTTP
             ok = False
         print(f"[poll] {endpoint}: {'up' if ok else 'down'}")
         return ok

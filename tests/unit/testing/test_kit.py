@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -45,6 +45,11 @@ class Bot(Agent):
         while True:
             await sleep(timedelta(hours=1))
             await self.shop.pay(1)
+
+    @handler
+    async def soon(self, wait_s: float) -> None:
+        await sleep(wait_s)
+        await self.shop.pay(1)
 
     @handler
     async def broken(self) -> None:
@@ -235,6 +240,47 @@ def test_a_fake_clock_moves_only_as_it_is_told():
     clock.set_wall(0)
     assert clock.now == datetime(1970, 1, 1, tzinfo=UTC)
     assert clock.monotonic_s() == 3600.5
+
+
+def test_a_fake_clock_begins_at_a_date_that_has_its_zone():
+    berlin = timezone(timedelta(hours=2))
+    clock = FakeClock(datetime(2026, 3, 29, 1, 59, 59, 999_999, tzinfo=berlin))
+    assert clock.now == datetime(2026, 3, 28, 23, 59, 59, 999_999, tzinfo=UTC)
+    with pytest.raises(UsageError, match="2026-03-29T00:00:00 has no zone"):
+        FakeClock(datetime(2026, 3, 29))
+
+
+def test_small_steps_of_a_fake_clock_add_up_exactly(durable, fake_clock):
+    begun = fake_clock.now
+    for step in range(1, 1001):
+        fake_clock.advance(0.01)
+        assert fake_clock.monotonic_s() == step / 100
+    assert fake_clock.now - begun == timedelta(seconds=10)
+
+
+@pytest.mark.parametrize("wait_s", [0.1, 0.3, 0.7, 1e-7])
+def test_a_wait_ends_with_the_step_that_reaches_its_end(durable, fake_clock, wait_s):
+    shop = Real()
+
+    async def program():
+        async with durable.host(bind(Bot, shop=shop), jumps=False) as host:
+            await Bot.ref().soon.trigger()(wait_s)
+            for _ in range(round(wait_s * 100)):
+                await rest(host)
+                assert shop.paid == []
+                fake_clock.advance(0.01)
+            await rest(host)
+            assert shop.paid == [1]
+
+    fake_clock.advance(0.1)
+    asyncio.run(program())
+
+
+async def rest(host):
+    for _ in range(10):
+        await asyncio.sleep(0)
+        while not host.engine.quiet:
+            await asyncio.sleep(0)
 
 
 def test_the_uptime_of_a_fake_clock_outlives_programs_but_no_reboot():

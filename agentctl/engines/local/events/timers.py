@@ -1,7 +1,8 @@
 """Waits, measured by the monotonic clock and kept in one heap.
 
 A wait longer than a day is waited in slices, since loops and platforms overflow. Where the clock
-is a `ManualClock` nothing is waited for: whoever owns it moves it on.
+is a `ManualClock` nothing is waited for: whoever owns it moves it on, by whole microseconds, and
+its waits end at whole ones.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class Timers:
 
     def arm(self, wait_s: float, callback: Callable[[], None]) -> Timer:
         """Run `callback` after so many seconds."""
-        timer = Timer(self._clock.monotonic_s() + wait_s, callback)
+        due_s = self._clock.monotonic_s() + wait_s
+        if self._manual:
+            due_s = round(due_s, 6)  # else it would end beside the moment the clock is moved to
+        timer = Timer(due_s, callback)
         heapq.heappush(self._heap, (timer.due_s, next(self._count), timer))
         self._wait()
         return timer
