@@ -6,6 +6,7 @@ from contextlib import closing
 from datetime import timedelta
 from socket import create_server
 from threading import Thread
+from typing import Any
 
 import pytest
 from agentctl.testing import Durable, FakeClock
@@ -86,7 +87,8 @@ def is_up(answer: bytes) -> bool:
 
         thread = Thread(target=serve, daemon=True)
         thread.start()
-        up = Http().fetch(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        fetch: Any = Http().fetch  # a blocking method is awaited by agents, and called by others
+        up: bool = fetch(f"http://127.0.0.1:{server.getsockname()[1]}/")
         thread.join()
     return up
 
