@@ -176,6 +176,8 @@ class Life:
     def _bury(self, loop: SteadyLoop) -> None:
         """Close what the dead left, under the eyes of the world."""
         self.disk.dead = True
+        # What is closed may ask for its loop again: without one asyncio makes another, for good.
+        asyncio.set_event_loop(loop)
         calls = sum(map(len, self.world.made.values()))
         engine = self.host._begun if self.host is not None else None
         for task in asyncio.all_tasks(loop):
@@ -187,6 +189,7 @@ class Life:
                     _close(task)
         if sum(map(len, self.world.made.values())) != calls:
             self.world.breaks("the dead program made a call")
+        asyncio.set_event_loop(None)
         loop.close()
 
     # -- what a living program does

@@ -30,6 +30,12 @@ SLICE: Final = 1 << 15
 _FASTER: Final = 6
 """So many times as many as the journal grew by in the turn before: else it would win the race."""
 
+BUSY: Final = 8
+"""With more events at work than so it waits: to read a journal anew takes their time."""
+
+PATIENCE: Final = 16
+"""It waits no longer than until the journal is so many times as long as it may be."""
+
 _RECORD: Final = 96
 """What reading a record costs, beside its length, in bytes that would take as long."""
 
@@ -52,6 +58,11 @@ class Program(Protocol):
     @property
     def compacts_at(self) -> int:
         """How long a journal must be, in bytes."""
+        ...
+
+    @property
+    def at_work(self) -> Callable[[], int]:
+        """How many events execute or may begin."""
         ...
 
     def now_us(self, not_before_us: int = 0) -> int:
@@ -98,7 +109,8 @@ class Compacting:
         if self._limit is None:  # it was written anew just now
             # By doubling, what is carried over is read again only as often as as much was added.
             self._limit = max(self._program.compacts_at, 2 * size)
-        if size > self._limit and durable > 0 and not self._program.is_ending:
+        waits = self._program.at_work() > BUSY and size < PATIENCE * self._limit
+        if size > self._limit and durable > 0 and not waits and not self._program.is_ending:
             self._seen = size
             self._steps = self._compact(durable)
             self._program.soon(self._step)
