@@ -183,10 +183,12 @@ class _JumpingHost(Host):
         return self
 
     async def __aexit__(self, *exc_info: Any) -> None:
-        if self._jumper is not None:
-            self._jumper.cancel()
-            await asyncio.wait({self._jumper})
-        await super().__aexit__(*exc_info)
+        try:
+            if self._jumper is not None:
+                self._jumper.cancel()
+                await asyncio.wait({self._jumper})
+        finally:  # a block that is interrupted right here frees its locks all the same
+            await super().__aexit__(*exc_info)
 
 
 def _stuck(engine: LocalEngine) -> list[Ended]:

@@ -42,7 +42,9 @@ def put(project: Project, *options: str, word: str = "x") -> None:
 def downtime(project: Project, missed: str, seconds: float) -> tuple[list[Deed], int]:
     """A schedule whose program is killed and away for so long; what ran, and how much before."""
     program = run_rota(project)
-    put(project, "--every", "300ms", "--missed", missed)
+    # What comes while those that were missed still run waits for them, so that none is left out.
+    waits = ("--overlap", "queue") if missed == "all" else ()
+    put(project, "--every", "300ms", "--missed", missed, *waits)
     until_polled(project, 2)
     program.cut_power()
     before = len(polls(project))

@@ -219,7 +219,7 @@ class Program:
     ) -> None:
         self.folder = folder
         # Of a short journal little is kept, and it is written anew over and over.
-        self.keep, self.compacts_at = (4, 4096) if short else (100, COMPACTS_AT)
+        self.keep, self.compacts_at = (4, 256) if short else (100, COMPACTS_AT)
         self.places = map_places(folder)
         for name, _ in Places._fields_:
             setattr(self.places, name, 0)
