@@ -23,15 +23,6 @@ from agentctl.times import to_datetime, to_rfc3339
 _SHOWN: Final = 5
 
 
-def check_timing(timing: Timing) -> None:
-    """Refuse a timing that can't be.
-
-    Raises:
-        UsageError: it says what is wrong: the period, the cron expression, the zone, the name.
-    """
-    check(timing)
-
-
 def show_schedule(
     desk: Desk, instance: Address, name: str, *, now_us: int, show_secrets: bool = False
 ) -> tuple[ScheduleDocument, str | None]:
@@ -56,7 +47,7 @@ def preview(cron: str, tz: str, *, number: int, after_us: int) -> SchedulePrevie
     Raises:
         UsageError: it is no cron expression, or there is no such zone.
     """
-    check_timing(Timing("preview", cron=cron, tz=tz))
+    check(Timing("preview", cron=cron, tz=tz))
     schedule = ScheduleRecord("preview", cron=cron, tz=tz)
     times = _upcoming(schedule, after_us, number)
     return SchedulePreviewDocument(cron, tz, tuple(times))

@@ -32,12 +32,12 @@ from agentctl.cli.output import Output
 from agentctl.cli.place import find_project, open_desk
 from agentctl.cli.schedules_text import wall_time
 from agentctl.cli.telling import level_of, set_up_logging
+from agentctl.core.timing import check
 from agentctl.engines.schedules import SetRequest
 from agentctl.errors import UsageError
 from agentctl.names import shell_words
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker, new_id
-from agentctl.ops.due_times import check_timing
 from agentctl.ops.schedules import instance_of
 from agentctl.ops.scheduling import Outcome, set_schedule
 from agentctl.times import SystemClock
@@ -133,7 +133,7 @@ def execute(request: Request, output: Output) -> int:
     project.agent(asked.agent)
     if timing.cron is not None:
         timing = structs.replace(timing, tz=zone_or_projects(timing.tz, output))
-    check_timing(timing)
+    check(timing)
     asked = structs.replace(asked, timing=timing, by=asker(output.environ))
     desk = open_desk(places.Place(project.root, project), output)
     set_up_logging(output, as_json=output.options.json, level=level_of(output))

@@ -184,7 +184,7 @@ class Answering:
             try:
                 answers.append(work(LiveGround(runtime), runtime.spec))
             except AgentctlError as error:
-                if error.exit_code in _OURS:
+                if error.exit_code in NO_ANSWER:
                     raise
                 answers.append(error)
 
@@ -311,7 +311,7 @@ class Answering:
 
 T = TypeVar("T")
 
-_OURS = frozenset({70, 74})
+NO_ANSWER = frozenset({70, 74})
 """Exit codes of what is no answer, but the end of everything."""
 
 

@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from agentctl.core.timing import check_key
 from agentctl.engines.local.asking import words
+from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.events.questions import AskRequest
 from agentctl.engines.local.running.accepting import Wanted, digest_of
 from agentctl.engines.port import InvokeRequest
@@ -63,9 +64,7 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
 
 def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
     """Check what another agent asks for, by its handler."""
-    handler = handler_of(spec, request.handler)
-    kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
-    raw, named = checked(handler, bytes(request.args), kwargs)
+    handler, raw, named = checked_request(spec, request)
     return Wanted(
         spec.check_identity(request.identity),
         handler.name,
@@ -75,6 +74,15 @@ def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
         asker=request.asker,
         behind=request.behind,
     )
+
+
+def checked_request(
+    spec: AgentSpec, request: AskRequest | SendRequest
+) -> tuple[HandlerSpec, bytes, bytes | None]:
+    """The handler that another agent or a host asks for, and the arguments as it records them."""
+    handler = handler_of(spec, request.handler)
+    kwargs = bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
+    return handler, *checked(handler, bytes(request.args), kwargs)
 
 
 def handler_of(spec: AgentSpec, name: str) -> HandlerSpec:

@@ -9,7 +9,7 @@ from agentctl.core.history import JournalHistory
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events.effects import OutcomeRequest, Sender
 from agentctl.engines.local.events.endings import End
-from agentctl.engines.local.events.questions import AskRequest
+from agentctl.engines.local.events.questions import AskRequest, behind
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.errors import NotFound, OutcomeGone
 from agentctl.names import Address, format_instance
@@ -108,7 +108,6 @@ def outcome_request(sent: Sent) -> OutcomeRequest:
 def as_question(request: OutcomeRequest, sender: Sender) -> AskRequest:
     """The wait as a question, so far as it may be a wait for oneself."""
     accepted = sender.accepted
-    asking = (format_instance(sender.agent, accepted.of),) if sender.exclusive else ()
     return AskRequest(
         request.agent,
         request.identity,
@@ -116,5 +115,5 @@ def as_question(request: OutcomeRequest, sender: Sender) -> AskRequest:
         Raw(b"[]"),
         sender.key,
         accepted.nonce,
-        behind=(*asking, *accepted.behind),
+        behind=behind(sender.agent, accepted, exclusive=sender.exclusive),
     )

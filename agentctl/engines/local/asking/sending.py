@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Raw
 
 from agentctl.core.history import JournalHistory
 from agentctl.core.setting import Wish
 from agentctl.core.timing import Sent, Timing, check
 from agentctl.engines.changes import Accepted
-from agentctl.engines.local.asking.checking import checked, handler_of, wanted_of
+from agentctl.engines.local.asking.checking import checked_request, wanted_of
 from agentctl.engines.local.changing import scheduling
 from agentctl.engines.local.changing.ground import Ground
 from agentctl.engines.local.changing.operations import answer_again, answered
@@ -93,8 +92,7 @@ def wanted_by_timing(spec: AgentSpec, request: SendRequest, from_: str | None = 
     Args:
         from_: the call that asks for it, where it is the same agent's.
     """
-    handler = handler_of(spec, request.handler)
-    raw, named = checked(handler, bytes(request.args), _kwargs(request))
+    handler, raw, named = checked_request(spec, request)
     timing = request.timing
     return Wanted(
         spec.check_identity(request.identity),
@@ -113,14 +111,9 @@ def wanted_by_timing(spec: AgentSpec, request: SendRequest, from_: str | None = 
 
 def wish_of(spec: AgentSpec, request: SendRequest, from_: str | None = None) -> Wish:
     """The schedule that a timing with a name asks for, checked by its handler."""
-    handler = handler_of(spec, request.handler)
-    raw, named = checked(handler, bytes(request.args), _kwargs(request))
+    handler, raw, named = checked_request(spec, request)
     identity = spec.check_identity(request.identity)
     return Wish(identity, handler.name, raw, named, request.timing, "code", from_)
-
-
-def _kwargs(request: SendRequest) -> bytes | None:
-    return bytes(request.kwargs) if isinstance(request.kwargs, Raw) else None
 
 
 def set_schedule(ground: Ground, spec: AgentSpec, request: SetRequest) -> Scheduled:

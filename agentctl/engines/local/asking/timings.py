@@ -21,7 +21,7 @@ from agentctl.core.setting import decide, sent_of
 from agentctl.core.timing import Sent
 from agentctl.engines.changes import Cancelled, CancelRequest
 from agentctl.engines.local.asking import sending
-from agentctl.engines.local.asking.answering import Answering
+from agentctl.engines.local.asking.answering import NO_ANSWER, Answering
 from agentctl.engines.local.asking.elsewhere import Elsewhere
 from agentctl.engines.local.asking.outcomes import outcome_request
 from agentctl.engines.local.changing.held import HeldGround
@@ -69,7 +69,7 @@ class LocalTimings:
                 return _event(runtime, op, request, sender.key)
             return _schedule(runtime, op, request, sender.key)
         except AgentctlError as error:
-            if error.exit_code in _NO_ANSWER:
+            if error.exit_code in NO_ANSWER:
                 raise
             return Effect(failed(error))
 
@@ -95,7 +95,7 @@ class LocalTimings:
         except Interrupted:
             raise asyncio.CancelledError from None
         except AgentctlError as error:
-            if error.exit_code in _NO_ANSWER:
+            if error.exit_code in NO_ANSWER:
                 raise
             return failed(error)
 
@@ -115,10 +115,6 @@ class LocalTimings:
             answer = await self._elsewhere.carry_out(change)
         assert isinstance(answer, Cancelled | Unscheduled)
         return answer
-
-
-_NO_ANSWER = frozenset({70, 74})
-"""Exit codes of what is no answer, but the end of everything."""
 
 
 def _send_request(op: SendOp, request: str) -> SendRequest:

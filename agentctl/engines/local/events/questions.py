@@ -100,7 +100,6 @@ class Question(Struct, frozen=True):
     def request(self) -> AskRequest:
         """The question as the asked side gets it."""
         op, accepted = self.op, self.accepted
-        asking = (format_instance(self.agent, accepted.of),) if self.exclusive else ()
         return AskRequest(
             op.target.agent,
             op.target.identity,
@@ -109,6 +108,12 @@ class Question(Struct, frozen=True):
             self.key,
             accepted.nonce,
             kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
-            behind=(*asking, *accepted.behind),
+            behind=behind(self.agent, accepted, exclusive=self.exclusive),
             query=op.query,
         )
+
+
+def behind(agent: str, accepted: EventRecord, *, exclusive: bool) -> tuple[str, ...]:
+    """The instances that wait for what an event asks, from its own outwards, if it holds that."""
+    own = (format_instance(agent, accepted.of),) if exclusive else ()
+    return (*own, *accepted.behind)
