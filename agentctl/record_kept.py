@@ -16,7 +16,7 @@ class StateRecord(RecordBase, frozen=True):
 
 
 class OutcomeRecord(RecordBase, frozen=True):
-    """How a keyed event ended, as compaction keeps it (R17)."""
+    """How a keyed event ended, as compaction keeps it (R17); `once`: it is a workflow's run."""
 
     outcome: int
     handler: str
@@ -28,4 +28,5 @@ class OutcomeRecord(RecordBase, frozen=True):
     type: str | None = None
     args: Raw | UnsetType = UNSET
     text: str | None = None
+    once: bool = False
     at: int = 0

@@ -36,6 +36,7 @@ class AsideRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     schedule: str | None = None
     occurrence: int | None = None
     missed: int = 0
+    once: bool = False
     accepted: int = 0
     started: int = 0
     times: dict[str, int] = field(default_factory=dict)
@@ -68,12 +69,14 @@ class DropRecord(RecordBase, frozen=True):
 class CancelRecord(RecordBase, frozen=True):
     """A cancellation is delivered to the event's handler (R20), which then can only end cancelled.
 
-    `by` and `reason` are whoever asked for it.
+    `by` and `reason` are whoever asked for it. `gently`: of a workflow whose attempt runs: that
+    one ends, and then the handler is told.
     """
 
     cancel: int
     by: str = ""
     reason: str = ""
+    gently: bool = False
     at: int = 0
 
 

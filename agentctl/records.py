@@ -37,6 +37,7 @@ from agentctl.record_schedules import (
     SkippedRecord,
     UnscheduleRecord,
 )
+from agentctl.record_steps import AnswerRecord, AttemptRecord, TriedRecord, WaitingRecord
 
 FORMAT: Final = 1
 
@@ -87,6 +88,7 @@ class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
         next: the schedule's next due time: this record is what moves it on; None: it was the last.
         beside: it was asked for beside the schedule, and moves nothing.
         note: what is unusual about its due time, for people.
+        once: a workflow's run: its key is the instance's only one, and its outcome stays.
 
     A timing of this agent's own makes it: then `from_` is that call, without `asker`, and the
     record counts with the one that follows, the call's result.
@@ -112,6 +114,7 @@ class EventRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     next: int | None = None
     beside: bool = False
     note: str | None = None
+    once: bool = False
     nonce: str = ""
     at: int = 0
 
@@ -132,17 +135,24 @@ class CallRecord(RecordBase, frozen=True):
     """The handler asked for something: a capability call, a timer, another agent's handler.
 
     Attributes:
-        fn: `Capability.method`; or `timer`, `ask`, `query`; `trigger` and `schedule` of timings,
-            `cancel` and `result` of what they made, `schedules` of a look at them.
+        fn: `Capability.method`; or `step`, `timer`, `question`, `ask`, `query`; `trigger` and
+            `schedule` of timings, `cancel` and `result` of what they made, `schedules` of a look.
+        step: of a step: its name; `undoes` the call whose result it undoes.
+        text, type, schema: of a question: as of a `waiting`.
         to: of what concerns another event: its instance, or its address; `handler` what of it.
         timing: of `trigger` and `schedule`: when, as it was asked for.
         repeat: false for a call that isn't made again after a crash (R9).
-        up: of a timer: the machine's boot and uptime when it was set, which no setting of the
-            clock changes (R19).
+        up: of what has an end: the machine's boot and uptime when it was set, which no setting of
+            the clock changes (R19).
     """
 
     call: str
     fn: str
+    step: str | None = None
+    undoes: str | None = None
+    text: str | None = None
+    type: str | None = None
+    schema: Raw | UnsetType = UNSET
     args: Raw | UnsetType = UNSET
     kwargs: Raw | UnsetType = UNSET
     to: str | None = None
@@ -154,9 +164,16 @@ class CallRecord(RecordBase, frozen=True):
     repeat: bool = True
     at: int = 0
 
+    @property
+    def name(self) -> str:
+        """What was called, for people: `Payments.refund`, `step charge`, `undo charge`."""
+        if self.step is None:
+            return self.fn
+        return f"{self.fn if self.undoes is None else 'undo'} {self.step}"
+
 
 class OkRecord(RecordBase, frozen=True):
-    """A call's result."""
+    """A call's result; of a step also the fields of the state that it changed."""
 
     ok: str
     value: Raw = NULL
@@ -175,7 +192,7 @@ class ErrorRecord(RecordBase, frozen=True):
 
 
 class FiredRecord(RecordBase, frozen=True):
-    """A timer's end was delivered."""
+    """A wait ended: a timer's, or a question's, by its answer if one is on record before."""
 
     fired: str
     at: int = 0
@@ -280,6 +297,10 @@ Record: TypeAlias = (
     | UnscheduleRecord
     | PausedRecord
     | ResumedRecord
+    | TriedRecord
+    | AttemptRecord
+    | WaitingRecord
+    | AnswerRecord
 )
 
 KINDS: Final[dict[str, type[RecordBase]]] = {
@@ -315,6 +336,10 @@ KINDS: Final[dict[str, type[RecordBase]]] = {
     "unschedule": UnscheduleRecord,
     "paused": PausedRecord,
     "resumed": ResumedRecord,
+    "tried": TriedRecord,
+    "attempt": AttemptRecord,
+    "waiting": WaitingRecord,
+    "answer": AnswerRecord,
 }
 
 _encoder = msgspec.json.Encoder()

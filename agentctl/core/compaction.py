@@ -49,7 +49,7 @@ def carried_over(history: JournalHistory, now_us: int, keeping: Keeping) -> Iter
         yield encode(state)
     retention_us = keeping.retention_us
     for outcome in history.outcomes.values():
-        if retention_us is None or outcome.at + retention_us > now_us:
+        if outcome.once or retention_us is None or outcome.at + retention_us > now_us:
             yield encode(outcome)
     for answered in history.answered.values():
         if answered.at + ANSWERS_KEPT_US > now_us:

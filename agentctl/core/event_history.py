@@ -6,12 +6,20 @@ damage with file and line. The bodies are kept as they are, so that a rewrite co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from agentctl.core.keys import Delivery, call_of, path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.record_moves import CancelledRecord, CancelRecord, MissedRecord, RetryRecord
+from agentctl.record_steps import (
+    AnswerRecord,
+    AttemptRecord,
+    StepRecord,
+    TriedRecord,
+    WaitingRecord,
+)
 from agentctl.records import (
     AgainRecord,
     BugRecord,
@@ -30,8 +38,14 @@ from agentctl.records import (
 CANCEL: Final = ""
 """The path under which a cancellation stands among an event's deliveries."""
 
+QUESTION: Final = "question"
+WAITED_FOR: Final = frozenset(["timer", QUESTION])
+"""Calls that nobody makes: their outcome is that a wait ended."""
+
 _NONE: Final[frozenset[str]] = frozenset()
 """Very many events wait with nothing ended or dropped yet: they share this."""
+
+_NOWHERE: Final[Mapping[str, StepRecord]] = MappingProxyType({})
 
 EndRecord: TypeAlias = DoneRecord | FailedRecord | CancelledRecord | MissedRecord
 
@@ -40,6 +54,7 @@ EventRecordLike: TypeAlias = (
     | CallRecord
     | Delivery
     | DroppedRecord
+    | StepRecord
     | ParkedRecord
     | AgainRecord
     | BugRecord
@@ -58,6 +73,8 @@ class EventHistory:
             under the path `CANCEL`.
         dropped: paths that nobody waited for any more.
         ended: paths that were delivered or dropped.
+        steps: where each call stands that was tried again, waits for an input, or has it: its
+            last such record, by path.
         starts: starts without a new result (R10).
         alone: whether it had the turn when it started last.
         bodies: its records as they stand in the journal.
@@ -81,6 +98,7 @@ class EventHistory:
         "phase",
         "started_us",
         "starts",
+        "steps",
         "told",
     )
 
@@ -91,6 +109,7 @@ class EventHistory:
         self.deliveries: list[tuple[str, Delivery | CancelRecord]] = []
         self.dropped: set[str] | frozenset[str] = _NONE
         self.ended: set[str] | frozenset[str] = _NONE
+        self.steps: dict[str, StepRecord] | Mapping[str, StepRecord] = _NOWHERE
         self.phase = Phase.QUEUED
         self.started_us: int | None = None
         self.starts = 0
@@ -155,7 +174,7 @@ class EventHistory:
         call = self.calls.get(path)
         if call is None:
             raise ValueError(f"an outcome of {call_of(record)}, which wasn't called")
-        if (call.fn == "timer") is not isinstance(record, FiredRecord):
+        if (call.fn in WAITED_FOR) is not isinstance(record, FiredRecord):
             raise ValueError(f"{call_of(record)} is a {call.fn}, and this is no outcome of one")
         self._ends(path, call_of(record))
         self.deliveries.append((path, record))
@@ -171,6 +190,40 @@ class EventHistory:
         if isinstance(self.dropped, frozenset):
             self.dropped = set()
         self.dropped.add(path)
+
+    def _stands(self, path: str, call: str, record: StepRecord) -> None:
+        if path not in self.calls:
+            raise ValueError(f"{call} wasn't called")
+        if path in self.ended:
+            raise ValueError(f"{call} was over before")
+        if not isinstance(self.steps, dict):
+            self.steps = {}
+        self.steps[path] = record
+
+    def _tried(self, record: TriedRecord | WaitingRecord) -> None:
+        call = record.tried if isinstance(record, TriedRecord) else record.waiting
+        self._stands(path_of(call), call, record)
+        self.starts = 0  # that it came so far is new, as a result is
+        self.alone = False
+        self.phase = Phase.EXECUTING
+
+    def _attempt(self, record: AttemptRecord) -> None:
+        self._stands(path_of(record.attempt), record.attempt, record)
+        self.phase = Phase.EXECUTING
+
+    def _answer(self, record: AnswerRecord) -> None:
+        path = path_of(record.answer)
+        if not self.waits_for_input(path):
+            raise ValueError(f"an answer to {record.answer}, which doesn't wait for one")
+        self._stands(path, record.answer, record)
+
+    def waits_for_input(self, path: str) -> bool:
+        """Whether an answer to this call would be the first."""
+        call = self.calls.get(path)
+        if call is None or path in self.ended:
+            return False
+        stands = self.steps.get(path)
+        return stands is None if call.fn == QUESTION else isinstance(stands, WaitingRecord)
 
     def _ends(self, path: str, call: str) -> None:
         if path in self.ended:
@@ -200,6 +253,7 @@ class EventHistory:
         self.calls = {path: call for path, call in self.calls.items() if path not in gone}
         self.deliveries = [one for one in self.deliveries if one[0] not in again | gone]
         self.ended = self.ended - again - gone
+        self.steps = {path: one for path, one in self.steps.items() if path not in again | gone}
         self.dropped = self.dropped - again - gone
         self.end = self.bug = None
         self.starts = 0
@@ -218,6 +272,10 @@ _EVENT_FOLDS: Final[dict[type, Callable[[EventHistory, Any], None]]] = {
     ErrorRecord: EventHistory._delivered,
     FiredRecord: EventHistory._delivered,
     DroppedRecord: EventHistory._dropped,
+    TriedRecord: EventHistory._tried,
+    WaitingRecord: EventHistory._tried,
+    AttemptRecord: EventHistory._attempt,
+    AnswerRecord: EventHistory._answer,
     ParkedRecord: EventHistory._parked,
     BugRecord: EventHistory._bug,
     CancelRecord: EventHistory._cancel,

@@ -17,6 +17,7 @@ from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
 from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of, request_of
+from agentctl.core.key_outcomes import KeyOutcomes
 from agentctl.core.keys import number_of
 from agentctl.core.lifecycle import Phase
 from agentctl.core.schedules import FOLDS, ScheduleId, Schedules, is_made_by_call
@@ -39,7 +40,7 @@ from agentctl.times import LAST_INSTANT_US
 ANSWERS_KEPT_US: Final = 60_000_000
 """Who asks for a change asks for 5 seconds, and longer only while somebody answers."""
 
-_PROMISES: Final = frozenset(["invoke", "cancel", "schedule", "unschedule", "pause"])
+_PROMISES: Final = frozenset(["invoke", "cancel", "schedule", "unschedule", "pause", "resume"])
 """What an answer stands in front of: the one record that it tells of."""
 
 LATELY: Final = 1000
@@ -80,7 +81,7 @@ class JournalHistory:
         self.next_event = 1
         self.open: dict[int, EventHistory] = {}
         self.states: dict[Identity, StateRecord] = {}
-        self.outcomes: OrderedDict[tuple[Identity, str], OutcomeRecord] = OrderedDict()
+        self.outcomes = KeyOutcomes()
         self.to_tell: deque[tuple[str, Asking]] = deque(maxlen=LATELY)
         self.asides: dict[int, AsideRecord] = {}
         self.requeuing: dict[int, EventHistory] = {}
@@ -233,20 +234,13 @@ class JournalHistory:
         if isinstance(end, DoneRecord) and isinstance(end.state, Raw):
             self.states[accepted.of] = StateRecord(end.state, accepted.of)
         if accepted.key is not None:
-            at = accepted.of, accepted.key
-            self.outcomes.pop(at, None)  # a key used anew goes behind the others
-            self.outcomes[at] = outcome_of(accepted, end)
-
-    def forget_outcomes(self, before_us: int) -> None:
-        """Forget how keyed events ended that ended before then; they stand in that order."""
-        while self.outcomes and (oldest := next(iter(self.outcomes.values()))).at < before_us:
-            del self.outcomes[oldest.of, oldest.key]
+            self.outcomes.put(outcome_of(accepted, end))
 
     def _state(self, record: StateRecord, _body: bytes) -> None:
         self.states[record.of] = record
 
     def _outcome(self, record: OutcomeRecord, _body: bytes) -> None:
-        self.outcomes[record.of, record.key] = record
+        self.outcomes.put(record)
 
     def _aside(self, record: AsideRecord, _body: bytes) -> None:
         event = self.open.get(record.aside)
@@ -293,7 +287,7 @@ class JournalHistory:
         if accepted.key is not None:
             outcome = self.outcomes.get((accepted.of, accepted.key))
             if outcome is not None and outcome.outcome == number:
-                del self.outcomes[accepted.of, accepted.key]
+                self.outcomes.drop((accepted.of, accepted.key))
         self.begin(event)
 
     def _deleted(self, record: DeletedRecord, _body: bytes) -> None:
@@ -302,8 +296,7 @@ class JournalHistory:
     def forget(self, of: Identity) -> None:
         """Drop what is known of an instance that was deleted."""
         self.states.pop(of, None)
-        for at in [at for at in self.outcomes if at[0] == of]:
-            del self.outcomes[at]
+        self.outcomes.forget(of)
         self.kept.forget(of)
         self.schedules.forget(of)
 

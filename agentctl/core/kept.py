@@ -168,5 +168,6 @@ def outcome_of(accepted: EventRecord, end: EndRecord) -> OutcomeRecord:
         type=failed.type if failed else None,
         args=failed.args if failed else UNSET,
         text=failed.text if failed else None,
+        once=accepted.once,
         at=end.at,
     )

@@ -15,6 +15,7 @@ from agentctl.record_moves import (
     RequeuedRecord,
     RetryRecord,
 )
+from agentctl.record_steps import AnswerRecord, AttemptRecord, TriedRecord, WaitingRecord
 from agentctl.records import (
     AgainRecord,
     BugRecord,
@@ -53,6 +54,10 @@ _CALL_FIELDS: Final = {
     ErrorRecord: "error",
     FiredRecord: "fired",
     DroppedRecord: "dropped",
+    TriedRecord: "tried",
+    AttemptRecord: "attempt",
+    WaitingRecord: "waiting",
+    AnswerRecord: "answer",
 }
 _NUMBER_FIELDS: Final = {
     EventRecord: "event",

@@ -29,9 +29,10 @@ class Cancellation(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
-_WITHOUT_A_RUN: Final = frozenset(["start", "again", "bug", "cancelled"])
-_AT_WORK: Final = _WITHOUT_A_RUN | frozenset(
-    ["call", "ok", "error", "fired", "dropped", "parked", "done", "failed", "cancel"]
+_WITHOUT_A_RUN: Final = frozenset(["start", "again", "bug", "cancelled", "answer"])
+_IN_A_CALL: Final = frozenset(["ok", "error", "fired", "dropped", "tried", "attempt", "waiting"])
+_AT_WORK: Final = (
+    _WITHOUT_A_RUN | _IN_A_CALL | frozenset(["call", "parked", "done", "failed", "cancel"])
 )
 
 ALLOWED: Final[dict[Phase, frozenset[str]]] = {

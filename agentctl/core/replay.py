@@ -100,6 +100,10 @@ def _same(recorded: CallRecord, asked: CallRecord, *, by_name: bool) -> bool:
         return False
     if recorded.to != asked.to or recorded.handler != asked.handler:
         return False
+    if recorded.step != asked.step or recorded.undoes != asked.undoes:
+        return False
+    if recorded.text != asked.text or recorded.type != asked.type:
+        return False
     if by_name:
         return True
     if asked.digest is not None or recorded.digest is not None:
@@ -120,6 +124,8 @@ def _same_json(recorded: Raw | UnsetType, asked: Raw | UnsetType) -> bool:
 
 def describe(call: CallRecord) -> str:
     """Write a recorded call for people: `Payments.refund(7)`, `trigger Bot.request(7)`."""
+    if call.text is not None:
+        return f"{call.fn} {call.text!r} for {call.type}"
     if call.until is not None:
         return f"{call.fn} until {call.until}"
     if call.fn == "schedules" or (call.to is not None and call.args is UNSET):
@@ -127,7 +133,7 @@ def describe(call: CallRecord) -> str:
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     kwargs = bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None
     if call.to is None:
-        return f"{call.fn}({_shown(args, kwargs, call.digest)})"
+        return f"{call.name}({_shown(args, kwargs, call.digest)})"
     asked = f"{call.to}.{call.handler}({_shown(args, kwargs, call.digest)})"
     verb = f"{call.fn} " if isinstance(call.timing, Raw) else ""
     timing = bytes(call.timing).decode() if isinstance(call.timing, Raw) else "{}"

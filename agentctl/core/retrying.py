@@ -2,14 +2,15 @@
 
 A stuck event keeps everything. Of a failed one the calls that its error came out of are made
 again, and what the handler did after it had heard of them no longer counts. Accepting a
-divergence keeps the record up to the call that differs.
+divergence keeps the record up to the call that differs. Where done steps were undone, only what
+failed of that is made again: the steps themselves are no longer done.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from agentctl.core.event_history import EventHistory
+from agentctl.core.event_history import WAITED_FOR, EventHistory
 from agentctl.core.keys import path_of
 from agentctl.record_moves import RetryRecord
 from agentctl.records import FailedRecord, decode, kind_of
@@ -22,11 +23,25 @@ def plan_retry(event: EventHistory, *, accept: bool, by: str, at_us: int) -> Ret
     number, end, bug = event.number, event.end, event.bug
     undo: tuple[str, ...] = ()
     forget: tuple[str, ...] = ()
-    if isinstance(end, FailedRecord):
+    if isinstance(end, FailedRecord) and is_undone(event):
+        undo = failed_undoing(event)
+    elif isinstance(end, FailedRecord):
         undo, forget = _after_failure(event, frozenset(end.calls))
     elif accept and bug is not None:
         undo, forget = bug.undo, bug.forget
     return RetryRecord(number, by, undo, forget, at=at_us)
+
+
+def is_undone(event: EventHistory) -> bool:
+    """Whether steps of a failed event were undone, or were to be."""
+    return any(call.undoes is not None for call in event.calls.values())
+
+
+def failed_undoing(event: EventHistory) -> tuple[str, ...]:
+    """The calls that were to undo a step, and failed."""
+    failing = event.end.calls if isinstance(event.end, FailedRecord) else ()
+    undoing = {call.call for call in event.calls.values() if call.undoes is not None}
+    return tuple(call for call in failing if call in undoing)
 
 
 def _after_failure(
@@ -69,5 +84,5 @@ def made_again(event: EventHistory, plan: RetryRecord) -> tuple[str, ...]:
     """The names of finished calls that the retry may make again."""
     paths = [path_of(call) for call in (*plan.undo, *plan.forget)]
     finished = {path for path, _ in event.deliveries}
-    names = [event.calls[path].fn for path in paths if path in finished]
-    return tuple(name for name in names if name != "timer")
+    calls = [event.calls[path] for path in paths if path in finished]
+    return tuple(call.name for call in calls if call.fn not in WAITED_FOR)

@@ -15,12 +15,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw
 
-from agentctl.core.event_history import EventHistory
+from agentctl.core.event_history import QUESTION, WAITED_FOR, EventHistory
 from agentctl.core.keys import call_of, number_of, path_of
 from agentctl.errors import SetAsideDamaged
 from agentctl.record_moves import AsideRecord, CancelRecord, RequeuedRecord
 from agentctl.records import (
-    CallRecord,
     ErrorRecord,
     EventRecord,
     FiredRecord,
@@ -31,7 +30,8 @@ from agentctl.records import (
     kind_of,
 )
 
-_SHOWN_KINDS: Final = frozenset(["call", "ok", "error", "fired", "again"])
+_SHOWN_KINDS: Final = frozenset(["call", "answer", "ok", "error", "fired", "again"])
+_IN_A_CALL: Final = frozenset(["tried", "attempt", "waiting", "answer"])
 _DELIVERIES: Final = {"ok": OkRecord, "error": ErrorRecord, "fired": FiredRecord}
 
 
@@ -63,7 +63,7 @@ class SetAsideEvent:
         for line in self.lines[1:]:
             kind, record = kind_of(line), msgspec.json.decode(line)
             if kind == "call":
-                names[record["call"]] = record["fn"]
+                names[record["call"]] = _name(record)
             elif kind in ("ok", "error"):
                 done.append(names.get(record[kind], record[kind]))
         return done
@@ -79,13 +79,18 @@ class SetAsideEvent:
         return bool(aside.line) and _line_digest(self.lines[0]) != aside.line
 
 
+def _name(call: Mapping[str, Any]) -> str:
+    step = call.get("step")
+    return str(call["fn"] if step is None else f"step {step}")
+
+
 def calls_under_way(event: SetAsideEvent, aside: AsideRecord) -> list[str]:
     """The names of calls that a crash cut off: each may or may not have happened."""
     calls: dict[str, str] = {}
     for body in (*event.lines[1:], *map(bytes, aside.extra)):
         kind, record = kind_of(body), msgspec.json.decode(body)
-        if kind == "call" and record["fn"] != "timer":
-            calls[record["call"]] = record["fn"]
+        if kind == "call" and record["fn"] not in WAITED_FOR:
+            calls[record["call"]] = _name(record)
         elif kind in ("ok", "error", "dropped"):
             calls.pop(record[kind], None)
     return list(calls.values())
@@ -113,16 +118,19 @@ def _has_members(kwargs: object) -> bool:
 
 
 def _is_shown(history: EventHistory, kind: str, body: bytes) -> bool:
-    if kind != "call":
+    if kind not in ("call", "answer"):
         return True
-    call = decode(body)
-    assert isinstance(call, CallRecord)
-    path = path_of(call.call)
-    return path not in history.dropped and (path in history.ended or not call.repeat)
+    record: Any = decode(body)
+    path = path_of(getattr(record, kind))
+    if kind == "answer":  # without it the end of a question's wait would be that of its time
+        return history.calls[path].fn == QUESTION and path in history.ended - history.dropped
+    return path not in history.dropped and (path in history.ended or not record.repeat)
 
 
 def _is_hidden(history: EventHistory, body: bytes) -> bool:
     kind = kind_of(body)
+    if kind in _IN_A_CALL:  # how a call that is over came there isn't needed any more
+        return path_of(getattr(decode(body), kind)) not in history.ended
     return kind == "dropped" or (kind == "call" and not _is_shown(history, kind, body))
 
 
@@ -157,6 +165,7 @@ def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
         schedule=accepted.schedule,
         occurrence=accepted.occurrence or accepted.due,
         missed=accepted.missed,
+        once=accepted.once,
         accepted=accepted.at,
         started=history.started_us or 0,
         times=times,
@@ -257,6 +266,7 @@ def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list
         occurrence=aside.occurrence,
         missed=aside.missed,
         beside=aside.schedule is not None,
+        once=aside.once,
         nonce=aside.nonce,
         at=aside.accepted,
     )

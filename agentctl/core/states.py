@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from agentctl.core.keys import path_of
 from agentctl.core.lifecycle import Phase
+from agentctl.record_steps import AnswerRecord, StepRecord, TriedRecord, WaitingRecord
 
 if TYPE_CHECKING:  # counting needs neither, and they take a while to load
     from agentctl.core.event_history import EventHistory
@@ -19,7 +21,11 @@ if TYPE_CHECKING:  # counting needs neither, and they take a while to load
 OpenWord: TypeAlias = Literal["scheduled", "queued", "running", "sleeping", "waiting", "stuck"]
 
 TIMER: Final = "timer"
-WAITS: Final = frozenset(["ask", "query", "result"])
+QUESTION: Final = "question"
+ANSWERED: Final = "answered"
+"""What has its answer on record, and goes on as soon as it may."""
+
+WAITS: Final = frozenset(["ask", "query", "result", QUESTION])
 """Calls by which an event waits for somebody else's answer."""
 
 
@@ -30,7 +36,7 @@ class Pending:
     Attributes:
         answers: it waits for somebody.
         calls: a call of it is open that a graceful stop cut off.
-        until_us: the end of its first timer; None if no timer is set.
+        until_us: the end of the first of its waits that has one; None if none has.
     """
 
     answers: bool = False
@@ -43,13 +49,28 @@ def pending_of(open_calls: Iterable[tuple[str, int | None]]) -> Pending:
     answers = calls = False
     until_us: int | None = None
     for fn, end_us in open_calls:
+        if end_us is not None:
+            until_us = end_us if until_us is None else min(until_us, end_us)
         if fn == TIMER:
-            until_us = end_us if until_us is None or end_us is None else min(until_us, end_us)
-        elif fn in WAITS:
+            continue
+        if fn in WAITS:
             answers = True
         else:
             calls = True
     return Pending(answers, calls, until_us)
+
+
+def waits_for(call: CallRecord, stands: StepRecord | None) -> tuple[str, int | None]:
+    """What a call without an outcome waits for, and until when, as `pending_of` takes it."""
+    match stands:
+        case TriedRecord():
+            return TIMER, stands.next
+        case WaitingRecord():
+            return QUESTION, stands.until
+        case AnswerRecord():
+            return ANSWERED, None
+        case _:
+            return call.fn, call.until
 
 
 def open_calls(event: EventHistory) -> Iterator[CallRecord]:
@@ -57,12 +78,17 @@ def open_calls(event: EventHistory) -> Iterator[CallRecord]:
     return (call for path, call in event.calls.items() if path not in event.ended)
 
 
+def pending(event: EventHistory) -> Pending:
+    """Sum up what an event waits for."""
+    return pending_of(
+        waits_for(call, event.steps.get(path_of(call.call))) for call in open_calls(event)
+    )
+
+
 def state_of(event: EventHistory, *, held: bool, now_us: int) -> OpenWord:
     """Say where an open event stands; `held`: a program holds its agent's folder."""
-    pending = Pending()
-    if event.phase is Phase.PARKED:
-        pending = pending_of((call.fn, call.until) for call in open_calls(event))
-    return word_of(event.phase, event.accepted.due, pending, held=held, now_us=now_us)
+    waits = pending(event) if event.phase is Phase.PARKED else Pending()
+    return word_of(event.phase, event.accepted.due, waits, held=held, now_us=now_us)
 
 
 def word_of(

@@ -16,10 +16,11 @@ from typing import Final
 from agentctl.core.keys import path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
-from agentctl.core.states import TIMER, OpenWord, Pending, pending_of, word_of
+from agentctl.core.states import OpenWord, Pending, pending_of, waits_for, word_of
 from agentctl.names import Identity
 from agentctl.record_moves import DeletedRecord, ToldRecord
-from agentctl.records import CallRecord, EventRecord, Header, decode
+from agentctl.record_steps import StepRecord
+from agentctl.records import CallRecord, EventRecord, Header, Record, decode
 
 _BEGIN: Final = re.compile(rb'\{"([a-z]+)":"?([0-9]{1,18})(?:-([0-9.]+)")?').match
 _FN: Final = re.compile(rb'\{"call":"[0-9.-]+","fn":"([^"\\]*)"')
@@ -30,15 +31,19 @@ _OF_SCHEDULES: Final = frozenset([b"schedule", b"skipped", b"unschedule", b"paus
 _ENDS: Final = frozenset([b"done", b"failed", b"cancelled", b"missed"])
 _LEADS_TO: Final[Mapping[str, Phase]] = {
     **dict.fromkeys(("start", "again", "call", "ok", "error", "fired"), Phase.EXECUTING),
+    **dict.fromkeys(("tried", "attempt", "waiting"), Phase.EXECUTING),
     "parked": Phase.PARKED,
     "bug": Phase.STUCK,
 }
-_HAPPENS: Final = frozenset([*_LEADS_TO, "dropped", "cancel"])
+_HAPPENS: Final = frozenset([*_LEADS_TO, "dropped", "cancel", "answer"])
 _NEXT: Final[Mapping[Phase, Mapping[bytes, Phase]]] = {
     phase: {kind.encode(): _LEADS_TO.get(kind, phase) for kind in kinds & _HAPPENS}
     for phase, kinds in ALLOWED.items()
 }
 """What may happen to an event in each phase without ending or moving it, and where it leads."""
+
+_STAND: Final = frozenset([b"tried", b"attempt", b"waiting", b"answer"])
+"""What happens to a call before its outcome."""
 
 
 class _Open:
@@ -48,10 +53,21 @@ class _Open:
         calls: the records of its calls, by path.
         cancelling: a cancel of it is on record.
         over: the paths of those that have an outcome.
+        stands: the last record of each that was tried again, waits for an input, or has it.
         waits: what it waits for, once asked, until its next record.
     """
 
-    __slots__ = ("calls", "cancelling", "due_us", "of", "over", "phase", "records", "waits")
+    __slots__ = (
+        "calls",
+        "cancelling",
+        "due_us",
+        "of",
+        "over",
+        "phase",
+        "records",
+        "stands",
+        "waits",
+    )
 
     def __init__(self, due_us: int | None, of: Identity) -> None:
         self.phase = Phase.QUEUED
@@ -61,6 +77,7 @@ class _Open:
         self.cancelling = False
         self.calls: dict[bytes, bytes] = {}
         self.over: set[bytes] = set()
+        self.stands: dict[bytes, bytes] | None = None
         self.waits: Pending | None = None
 
     def pending(self) -> Pending:
@@ -68,8 +85,12 @@ class _Open:
         if self.phase is not Phase.PARKED:
             return _NOTHING
         if self.waits is None:
-            asked = (_call(b) for path, b in self.calls.items() if path not in self.over)
-            self.waits = pending_of(asked)
+            stands = self.stands or {}
+            self.waits = pending_of(
+                _call(body, stands.get(path))
+                for path, body in self.calls.items()
+                if path not in self.over
+            )
         return self.waits
 
 
@@ -77,13 +98,18 @@ _NOTHING: Final = Pending()
 _READ_FOR: Final = (b'"due":', b'"of":', b'"was":', b'"schedule":')
 
 
-def _call(body: bytes) -> tuple[str, int | None]:
+def _call(body: bytes, stands: bytes | None) -> tuple[str, int | None]:
     found = _FN.match(body)
-    if found is None or found[1] == TIMER.encode():
-        record = decode(body)
-        assert isinstance(record, CallRecord)
-        return record.fn, record.until
-    return found[1].decode(), None
+    if found is not None and stands is None and b'"until":' not in body:
+        return found[1].decode(), None
+    record = decode(body)
+    assert isinstance(record, CallRecord)
+    return waits_for(record, None if stands is None else _stands(decode(stands)))
+
+
+def _stands(record: Record) -> StepRecord:
+    assert isinstance(record, StepRecord)
+    return record
 
 
 class Tally:
@@ -145,6 +171,10 @@ class Tally:
         if path is not None:
             if kind == b"call":
                 event.calls[path] = body
+            elif kind in _STAND:
+                if event.stands is None:
+                    event.stands = {}
+                event.stands[path] = body
             else:
                 event.over.add(path)
         elif kind == b"cancel":
@@ -231,11 +261,15 @@ class Tally:
         event = event or self._failed.pop(number, None)
         if event is None:
             raise ValueError(f"'retry' of event {number.decode()}, which isn't open")
+        stands = event.stands or {}
         for call in getattr(record, "undo", ()):
-            event.over.discard(path_of(call).encode())
+            path = path_of(call).encode()
+            event.over.discard(path)
+            stands.pop(path, None)
         for call in getattr(record, "forget", ()):
             path = path_of(call).encode()
             event.over.discard(path)
+            stands.pop(path, None)
             event.calls.pop(path, None)
         event.records += 1
         event.phase = Phase.QUEUED

@@ -131,6 +131,35 @@ class Retried(Struct, frozen=True):
     again: tuple[str, ...] = ()
 
 
+class ResumeRequest(Struct, frozen=True, tag_field="do", tag="resume"):
+    """Give an input that an event waits for (R21).
+
+    Attributes:
+        call: which of its calls waits, `3` or `2.3`; None: the only one.
+        value: the input.
+        text: in place of it: the input as a person types it, read by the recorded type.
+        by, note: who gives it, and what that one says to it.
+    """
+
+    agent: str
+    id: str
+    identity: Identity = ()
+    event: int | None = None
+    key: str | None = None
+    call: str | None = None
+    value: Raw | UnsetType = UNSET
+    text: str | None = None
+    by: str = ""
+    note: str = ""
+
+
+class Resumed(Struct, frozen=True):
+    """The call that has its input now, `Bot-7-3`, and its event's address."""
+
+    call: str
+    event: str
+
+
 class DeleteRequest(Struct, frozen=True, tag_field="do", tag="delete"):
     """Delete an instance: its state and its keys; its open events are cancelled.
 
@@ -231,9 +260,18 @@ Change: TypeAlias = (
     | UnscheduleRequest
     | PauseRequest
     | FireRequest
+    | ResumeRequest
 )
 Answer: TypeAlias = (
-    Cancelled | Retried | Deleted | RequeuedAll | Dropped | Unscheduled | Paused | Accepted
+    Cancelled
+    | Retried
+    | Deleted
+    | RequeuedAll
+    | Dropped
+    | Unscheduled
+    | Paused
+    | Accepted
+    | Resumed
 )
 
 ANSWERS: dict[type, type] = {
@@ -245,4 +283,5 @@ ANSWERS: dict[type, type] = {
     UnscheduleRequest: Unscheduled,
     PauseRequest: Paused,
     FireRequest: Accepted,
+    ResumeRequest: Resumed,
 }

@@ -68,6 +68,16 @@ AS_IN_THE_DESIGN = [
     b'{"unschedule":"t","due":9,"by":"ana"}',
     b'{"paused":"t","of":["my-poller"],"by":"ana"}',
     b'{"resumed":"t","due":12,"count":1}',
+    b'{"call":"1-6","fn":"step","step":"charge","args":[7]}',
+    b'{"call":"1-7","fn":"step","step":"charge","undoes":"1-6","args":["r7"]}',
+    b'{"tried":"1-6","attempt":1,"type":"OSError","text":"down","next":1764500000000000}',
+    b'{"attempt":"1-6","n":2}',
+    b'{"waiting":"1-6","text":"approved?","type":"str","until":1764500000000000}',
+    b'{"call":"1-8","fn":"question","text":"refund 900?","type":"bool","until":1764500000000000}',
+    b'{"answer":"1-8","value":true,"by":"ana","note":"it is fine"}',
+    b'{"ok":"1-6","value":"sent","state":{"customer":"c-ana"}}',
+    b'{"cancel":1,"by":"ana","gently":true}',
+    b'{"event":3,"handler":"run","args":[],"key":"run","lane":"high","once":true}',
 ]
 
 

@@ -215,7 +215,7 @@ def test_r17_outcomes_are_forgotten_by_age_although_a_key_was_used_anew(fold):
     ]
     ends = [f'{{"cancelled":{n},"at":{n}}}' for n in (1, 2, 3)]
     history = fold(*(line for pair in zip(events, ends, strict=True) for line in pair))
-    history.forget_outcomes(3)
+    history.outcomes.forget_before(3)
     assert [one.outcome for one in history.outcomes.values()] == [3]
 
 

@@ -6,7 +6,7 @@ is loaded: what a change asks of a handler happens at the next start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.core.waits import Wait, waits_of
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.changing.ground import Standing, note_answers, standing_on_record
 from agentctl.engines.local.options import random_part
@@ -23,6 +24,7 @@ from agentctl.engines.local.starting import moving, recovery
 from agentctl.errors import NotFound
 from agentctl.names import Address, Identity, is_agent_name
 from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.record_steps import AnswerRecord
 from agentctl.records import Record
 from agentctl.storage.files.disk import Disk
 from agentctl.storage.files.holding import this_program
@@ -66,6 +68,13 @@ class ColdGround:
         event = self.history.open.get(number) or self.history.kept.events.get(number)
         assert event is not None, "who asks has found it"
         return event
+
+    def waits(self, event: EventHistory) -> Mapping[str, Wait]:
+        """The inputs that an open event waits for, by the path of the call."""
+        return waits_of(event)
+
+    def give(self, event: EventHistory, path: str, record: AnswerRecord) -> None:
+        """Nothing: the next start does it."""
 
     def commit(self, records: Sequence[Record]) -> None:
         """Put records on record, durably, then audit them."""

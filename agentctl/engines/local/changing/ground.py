@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Raw, UnsetType
@@ -14,10 +14,12 @@ from msgspec import Raw, UnsetType
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
+from agentctl.core.waits import Wait
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.running.accepting import Wanted
 from agentctl.names import Identity
 from agentctl.record_moves import AnsweredRecord, CancelledRecord, CancelRecord
+from agentctl.record_steps import AnswerRecord
 from agentctl.records import Record
 from agentctl.storage.port import Store
 
@@ -27,6 +29,7 @@ class Standing(enum.Enum):
 
     IDLE = "none of it runs, and none of it need clean up"
     RAN = "it ran, and stands somewhere: it is there to clean up"
+    CUT_OFF = "it executed when its program died: it is there to clean up"
     EXECUTING = "it runs"
 
 
@@ -77,6 +80,14 @@ class Ground(Protocol):
         """An event with all its records, read from the journal anew where need be."""
         ...
 
+    def waits(self, event: EventHistory) -> Mapping[str, Wait]:
+        """The inputs that an open event waits for, by the path of the call."""
+        ...
+
+    def give(self, event: EventHistory, path: str, record: AnswerRecord) -> None:
+        """An input is on record: the event goes on with it."""
+        ...
+
     def commit(self, records: Sequence[Record]) -> None:
         """Put records on record in one write, with their audit lines."""
         ...
@@ -119,5 +130,6 @@ def note_answers(history: JournalHistory, records: Sequence[Record]) -> None:
 
 def standing_on_record(event: EventHistory) -> Standing:
     """What an event's code is doing that doesn't run in any program."""
-    ran = event.phase in (Phase.EXECUTING, Phase.PARKED)
-    return Standing.RAN if ran else Standing.IDLE
+    if event.phase is Phase.EXECUTING:
+        return Standing.CUT_OFF
+    return Standing.RAN if event.phase is Phase.PARKED else Standing.IDLE

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.core.waits import Wait, waits_of
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.changing.ground import Standing, note_answers, standing_on_record
 from agentctl.engines.local.running.accepting import Wanted, find_same, number_of
@@ -17,6 +18,7 @@ from agentctl.errors import Conflict, NotFound
 from agentctl.names import Address, Identity
 from agentctl.nearest import nearest_hint
 from agentctl.record_moves import CancelledRecord, CancelRecord
+from agentctl.record_steps import AnswerRecord
 from agentctl.records import Record, encode, kind_of
 from agentctl.storage.port import Store
 
@@ -81,6 +83,21 @@ class LiveGround:
             path = f"{store.path}/journal"
             self._whole = recovery.fold_into(into, self.agent, path, store.scan())
         return self._whole
+
+    def waits(self, event: EventHistory) -> Mapping[str, Wait]:
+        """The inputs that an open event waits for, by the path of the call."""
+        run = self._runtime.runs.get(event.number)
+        if run is not None:
+            return run.waits()
+        return waits_of(self.whole(event.number))
+
+    def give(self, event: EventHistory, path: str, record: AnswerRecord) -> None:
+        """Let the event go on with an input, once it has a permit; or when it begins."""
+        run = self._runtime.runs.get(event.number)
+        if run is not None:
+            run.give(path, record)
+        elif event.calls:
+            event.fold("answer", record, b"")
 
     def commit(self, records: Sequence[Record]) -> None:
         """Put records on record in one write, with their audit lines."""

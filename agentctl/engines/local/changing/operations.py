@@ -15,7 +15,7 @@ from msgspec import Raw
 from agentctl.core.event_history import EventHistory
 from agentctl.core.finding import Found, find
 from agentctl.core.lifecycle import Cancellation
-from agentctl.core.retrying import made_again, plan_retry
+from agentctl.core.retrying import failed_undoing, is_undone, made_again, plan_retry
 from agentctl.engines.changes import (
     ANSWERS,
     Answer,
@@ -26,11 +26,12 @@ from agentctl.engines.changes import (
     DeleteRequest,
     DropRequest,
     RequeueRequest,
+    ResumeRequest,
     Retried,
     RetryRequest,
     State,
 )
-from agentctl.engines.local.changing import requeuing, scheduling
+from agentctl.engines.local.changing import requeuing, resuming, scheduling
 from agentctl.engines.local.changing.ground import Ground, Standing
 from agentctl.engines.schedules import FireRequest, PauseRequest, UnscheduleRequest
 from agentctl.errors import Conflict, NotFound
@@ -49,6 +50,7 @@ T = TypeVar("T")
 _WORDS: Final = {
     Standing.IDLE: "queued",
     Standing.RAN: "under way",
+    Standing.CUT_OFF: "under way",
     Standing.EXECUTING: "running",
 }
 
@@ -82,6 +84,8 @@ def carry_out(ground: Ground, change: Change) -> Answer:
             return scheduling.pause(ground, change, _answered)
         case FireRequest():
             return scheduling.fire(ground, change)
+        case ResumeRequest():
+            return resuming.resume(ground, change, _answered)
 
 
 def answer_again(known: AnsweredRecord, kind: type[T]) -> T:
@@ -141,9 +145,11 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
         return done
     if before:
         return done
-    if standing is Standing.EXECUTING and not request.running:
+    executes = standing in (Standing.EXECUTING, Standing.CUT_OFF)
+    gently = event.accepted.once and executes and not request.running
+    if standing is Standing.EXECUTING and not (request.running or gently):
         return Cancelled(Cancellation.RUNNING, address, key, State.RUNNING)
-    cancel = CancelRecord(found.number, by, reason, at=now_us)
+    cancel = CancelRecord(found.number, by, reason, gently, at=now_us)
     ground.commit([*_answered(ground, request, done), cancel])
     # Crash here: on record, answered or not; the next start cancels the event.
     ground.deliver(event, cancel)
@@ -189,12 +195,17 @@ def _retryable(ground: Ground, found: Found, address: str) -> Any:
             f"{address} failed, and its calls are no longer kept",
             hint="invoke it again, as a new event; keep_failed says how long they are kept",
         )
+    event = ground.whole(found.number)
+    if not found.open and is_undone(event) and not failed_undoing(event):
+        raise Conflict(
+            f"{address} was undone: its compensations ran, and what they undid isn't done again",
+            hint="begin anew: delete the instance, or invoke it as a new event",
+        )
     if (why := ground.why_unable(found.number)) is not None:
         raise Conflict(
             f"{address} can't be run by this program: {why}",
             hint="start the program anew with code that can: the event runs by itself then",
         )
-    event = ground.whole(found.number)
     standing = ground.standing(found.event) if found.open else Standing.IDLE
     if found.open and (event.bug is None or standing is not Standing.IDLE):
         raise Conflict(

@@ -16,7 +16,7 @@ from msgspec import Raw, structs
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.set_aside import SetAsideEvent
-from agentctl.core.states import WAITS, open_calls, pending_of, state_of
+from agentctl.core.states import WAITS, open_calls, pending, state_of
 from agentctl.core.timetable import begins_us
 from agentctl.engines.changes import State
 from agentctl.engines.schedules import ScheduleView
@@ -55,8 +55,7 @@ class AsOf:
         if state is State.SCHEDULED:
             return self._event(event, state, next_us=event.accepted.due)
         if state is State.SLEEPING:
-            pending = pending_of((call.fn, call.until) for call in open_calls(event))
-            return self._event(event, state, next_us=pending.until_us)
+            return self._event(event, state, next_us=pending(event).until_us)
         if state is State.WAITING:
             return self._event(event, state, waits_for=_awaited(event))
         return self._event(event, state)

@@ -32,6 +32,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
         from_, asker, behind: of one that another agent asks for (R16).
         request: the id that a command or another agent's call asks under, or "".
         owed: the answer to that is kept until the call is known to have it.
+        once: a workflow's run: however it ended, it isn't run again.
     """
 
     identity: Identity
@@ -50,6 +51,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     behind: tuple[str, ...] = ()
     request: str = ""
     owed: bool = False
+    once: bool = False
 
     def record(self, number: int, nonce: str, at_us: int) -> EventRecord:
         """The event's record."""
@@ -74,6 +76,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
             next=None if fires is None else fires.next_us,
             beside=self.beside,
             note=None if fires is None else fires.note,
+            once=self.once,
             nonce=nonce,
             at=at_us,
         )
@@ -105,7 +108,7 @@ def find_same(agent: str, history: JournalHistory, wanted: Wanted) -> int | Outc
         _check_same(agent, wanted, (number, accepted.handler, accepted.digest))
         return number
     outcome = history.outcomes.get(at)
-    if outcome is not None and outcome.status != "cancelled":
+    if outcome is not None and (wanted.once or outcome.status != "cancelled"):
         _check_same(agent, wanted, (outcome.outcome, outcome.handler, outcome.digest))
         return outcome
     for number, aside in history.asides.items():

@@ -342,7 +342,7 @@ class AgentRuntime:
     def forget_old_outcomes(self) -> None:
         """Forget the outcomes of keys, and the schedules that are gone, once they are old (R17)."""
         before_us = self.program.now_us() - self._retention_us
-        self.history.forget_outcomes(before_us)
+        self.history.outcomes.forget_before(before_us)
         self.history.schedules.forget_gone(before_us)
 
     # -- stopping
