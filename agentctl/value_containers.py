@@ -64,19 +64,19 @@ class SequenceShape(Shape):
     def __init__(self, name: str, cls: type, item: Shape) -> None:
         super().__init__(name, {list}, (cls,))
         self._cls: Any = cls
-        self._item = item
+        self.item = item
 
     def write(self, value: Any, depth: int) -> Any:
         """Write each item in its place."""
         if type(value) is not self._cls:
             raise cannot_write(value, self.name)
-        return _each(self._item.write, value, depth)
+        return _each(self.item.write, value, depth)
 
     def read(self, plain: Any, depth: int) -> Any:
         """Take a JSON array."""
         if type(plain) is not list:
             raise cannot_read(plain, self.name)
-        items = _each(self._item.read, plain, depth)
+        items = _each(self.item.read, plain, depth)
         return items if self._cls is list else tuple(items)
 
 
@@ -86,13 +86,13 @@ class SetShape(Shape):
     def __init__(self, name: str, cls: type, item: Shape) -> None:
         super().__init__(name, {list}, (cls,))
         self._cls: Any = cls
-        self._item = item
+        self.item = item
 
     def write(self, value: Any, depth: int) -> Any:
         """Write the members, sorted; a set has no order that another process would share."""
         if type(value) is not self._cls:
             raise cannot_write(value, self.name)
-        write = self._item.write
+        write = self.item.write
         try:
             return sorted((write(member, depth) for member in value), key=_encode)
         except Misfit as misfit:
@@ -103,7 +103,7 @@ class SetShape(Shape):
         """Take a JSON array in which nothing stands twice."""
         if type(plain) is not list:
             raise cannot_read(plain, self.name)
-        items = _each(self._item.read, plain, depth)
+        items = _each(self.item.read, plain, depth)
         try:
             members = self._cls(items)
         except TypeError:
@@ -118,14 +118,14 @@ class RowShape(Shape):
 
     def __init__(self, name: str, parts: Sequence[Shape]) -> None:
         super().__init__(name, {list}, (tuple,))
-        self._parts = parts
+        self.parts = parts
 
     def write(self, value: Any, depth: int) -> Any:
         """Write the parts in order."""
         if type(value) is not tuple:
             raise cannot_write(value, self.name)
         self._check_length(len(value))
-        pairs = zip(self._parts, value, strict=True)
+        pairs = zip(self.parts, value, strict=True)
         return _each(lambda pair, level: pair[0].write(pair[1], level), pairs, depth)
 
     def read(self, plain: Any, depth: int) -> Any:
@@ -133,12 +133,12 @@ class RowShape(Shape):
         if type(plain) is not list:
             raise cannot_read(plain, self.name)
         self._check_length(len(plain))
-        pairs = zip(self._parts, plain, strict=True)
+        pairs = zip(self.parts, plain, strict=True)
         return tuple(_each(lambda pair, level: pair[0].read(pair[1], level), pairs, depth))
 
     def _check_length(self, length: int) -> None:
-        if length != len(self._parts):
-            raise Misfit(f"expected {self.name} of {len(self._parts)} parts, got {length}")
+        if length != len(self.parts):
+            raise Misfit(f"expected {self.name} of {len(self.parts)} parts, got {length}")
 
 
 class DictShape(Shape):
@@ -146,20 +146,20 @@ class DictShape(Shape):
 
     def __init__(self, name: str, key: Shape, item: Shape) -> None:
         super().__init__(name, {dict}, (dict,))
-        self._key = key
-        self._item = item
-        self._numbers = key.kinds == {int}
+        self.key = key
+        self.item = item
+        self.numbers = key.kinds == {int}
 
     def write(self, value: Any, depth: int) -> Any:
         """Write each item under its key."""
         if type(value) is not dict:
             raise cannot_write(value, self.name)
         written: dict[Any, Any] = {}
-        write_key, write = self._key.write, self._item.write
+        write_key, write = self.key.write, self.item.write
         try:
             for key, item in value.items():
                 plain = write_key(key, depth)
-                written[str(plain) if self._numbers else plain] = write(item, depth)
+                written[str(plain) if self.numbers else plain] = write(item, depth)
         except Misfit as misfit:
             misfit.inside(key_part(key))
             raise
@@ -170,10 +170,10 @@ class DictShape(Shape):
         if type(plain) is not dict:
             raise cannot_read(plain, self.name)
         found: dict[Any, Any] = {}
-        read_key, read = self._key.read, self._item.read
+        read_key, read = self.key.read, self.item.read
         try:
             for text, item in plain.items():
-                key = read_key(_number(text) if self._numbers else text, depth)
+                key = read_key(whole_number(text) if self.numbers else text, depth)
                 found[key] = read(item, depth)
         except Misfit as misfit:
             misfit.inside(key_part(text))
@@ -185,7 +185,8 @@ class DictShape(Shape):
         return found
 
 
-def _number(text: str) -> int:
+def whole_number(text: str) -> int:
+    """Read a key that stands for a number; raise `Misfit`."""
     try:
         number = int(text)
         if str(number) == text:
@@ -200,16 +201,16 @@ class SecretShape(Shape):
 
     def __init__(self, name: str, inner: Shape) -> None:
         super().__init__(name, {dict}, (Secret,))
-        self._inner = inner
+        self.inner = inner
 
     def write(self, value: Any, depth: int) -> Any:
         """Write the value in its wrapper."""
         if type(value) is not Secret:
             raise cannot_write(value, self.name)
         try:
-            return {SECRET_KEY: self._inner.write(value.reveal(), depth)}
+            return {SECRET_KEY: self.inner.write(value.reveal(), depth)}
         except Misfit:
-            reason = f"what is in the Secret can't be recorded as {self._inner.name}"
+            reason = f"what is in the Secret can't be recorded as {self.inner.name}"
         raise Misfit(reason)
 
     def read(self, plain: Any, depth: int) -> Any:
@@ -217,7 +218,7 @@ class SecretShape(Shape):
         if type(plain) is dict and plain.keys() == {SECRET_KEY}:
             plain = plain[SECRET_KEY]
         try:
-            return Secret(self._inner.read(plain, depth))
+            return Secret(self.inner.read(plain, depth))
         except Misfit:
             reason = f"expected {self.name}, got another secret from the record"
         raise Misfit(reason)
@@ -235,8 +236,8 @@ class UnionShape(Shape):
         }
         if shared:
             shared.add(dict)  # a tag is an object: no bare object may be taken for one
-        self._tags: dict[str, Shape] = {}
-        self._bare: dict[type, Shape] = {}
+        self.tags: dict[str, Shape] = {}
+        self.bare: dict[type, Shape] = {}
         self._candidates: dict[type, list[tuple[str | None, Shape]]] = {}
         self._others: list[tuple[str | None, Shape]] = []
         for tag, shape in members:
@@ -244,17 +245,17 @@ class UnionShape(Shape):
         for candidates in self._candidates.values():
             candidates.extend(self._others)
         for _, shape in members:
-            if isinstance(shape, FloatShape) and shape in self._bare.values():
-                self._bare.setdefault(int, shape)
-        kinds = set(self._bare) | ({dict} if self._tags else set())
+            if isinstance(shape, FloatShape) and shape in self.bare.values():
+                self.bare.setdefault(int, shape)
+        kinds = set(self.bare) | ({dict} if self.tags else set())
         accepts = () if self._others else tuple(self._candidates)
         super().__init__(name, kinds, accepts)
 
     def _add(self, tag: str | None, shape: Shape) -> None:
         if tag is None:
-            self._bare.update(dict.fromkeys(shape.kinds, shape))
+            self.bare.update(dict.fromkeys(shape.kinds, shape))
         else:
-            self._tags[tag] = shape
+            self.tags[tag] = shape
         for kind in shape.accepts:
             known = self._candidates.setdefault(kind, [])
             known.append((tag, shape))
@@ -277,13 +278,13 @@ class UnionShape(Shape):
 
     def read(self, plain: Any, depth: int) -> Any:
         """Read it as the member that the tag, or the JSON type, says."""
-        bare = self._bare.get(type(plain))
+        bare = self.bare.get(type(plain))
         if bare is not None:
             return bare.read(plain, depth)
-        if type(plain) is not dict or plain.keys() != {TYPE_KEY, "value"} or not self._tags:
+        if type(plain) is not dict or plain.keys() != {TYPE_KEY, "value"} or not self.tags:
             raise cannot_read(plain, self.name)
         tag = plain[TYPE_KEY]
-        shape = self._tags.get(tag) if type(tag) is str else None
+        shape = self.tags.get(tag) if type(tag) is str else None
         if shape is None:
             raise Misfit(f"expected {self.name}, got another {TYPE_KEY} from the record")
         return shape.read(plain["value"], depth)
@@ -308,7 +309,8 @@ class FieldsShape(Shape):
         self._cls = cls
         self._writers = [(field, shape.write) for field, shape in fields.items()]
         self._readers = [(field, shape.read) for field, shape in fields.items()]
-        self._optional = optional
+        self.fields = fields
+        self.required = frozenset(fields) - optional
         self._make = make
 
     def write(self, value: Any, depth: int) -> Any:
@@ -339,7 +341,7 @@ class FieldsShape(Shape):
                 except Misfit as misfit:
                     misfit.inside(f".{field}")
                     raise
-            elif field not in self._optional:
+            elif field in self.required:
                 raise Misfit(f"expected {self.name}, got an object without {field} from the record")
         try:
             return self._make(values)
@@ -353,8 +355,8 @@ class TypedDictShape(Shape):
 
     def __init__(self, name: str, fields: Mapping[str, Shape], required: frozenset[str]) -> None:
         super().__init__(name, {dict}, (dict,))
-        self._fields = fields
-        self._required = required
+        self.fields = fields
+        self.required = required
 
     def write(self, value: Any, depth: int) -> Any:
         """Write the keys in their order."""
@@ -363,7 +365,7 @@ class TypedDictShape(Shape):
         self._check_required(value)
         written: dict[str, Any] = {}
         for key, item in value.items():
-            shape = self._fields.get(key) if type(key) is str else None
+            shape = self.fields.get(key) if type(key) is str else None
             try:
                 if shape is None:
                     raise Misfit(f"{self.name} has no such key")
@@ -380,15 +382,15 @@ class TypedDictShape(Shape):
         self._check_required(plain)
         values: dict[str, Any] = {}
         for key, item in plain.items():
-            if key in self._fields:
+            if key in self.fields:
                 try:
-                    values[key] = self._fields[key].read(item, depth)
+                    values[key] = self.fields[key].read(item, depth)
                 except Misfit as misfit:
                     misfit.inside(key_part(key))
                     raise
         return values
 
     def _check_required(self, value: dict[Any, Any]) -> None:
-        for key in self._required:
+        for key in self.required:
             if key not in value:
                 raise Misfit(f"expected {self.name}, got a dict without its key {key}")

@@ -192,6 +192,7 @@ class ConstantShape(Shape):
         super().__init__(
             name, {type(p) for _, p in pairs}, tuple(dict.fromkeys(type(v) for v, _ in pairs))
         )
+        self.plains = [plain for _, plain in pairs]
         self._plains = {(type(value), value): plain for value, plain in pairs}
         self._values = {(type(plain), plain): value for value, plain in pairs}
 

@@ -45,10 +45,11 @@ _NESTED: Final = "it nests too deeply, or contains itself"
 class Codec(Generic[T]):
     """Writes and reads the values of one annotation; safe to share between threads."""
 
-    __slots__ = ("_read", "_write", "name")
+    __slots__ = ("_read", "_write", "name", "shape")
 
     def __init__(self, shape: Shape) -> None:
         self.name = shape.name
+        self.shape = shape
         self._write = shape.write
         self._read = shape.read
 

@@ -11,10 +11,13 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 from uuid import UUID
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentctl.errors import CallFailed, NotRecordable
+from agentctl.core.inputs import check
+from agentctl.errors import CallFailed, NotRecordable, UsageError
+from agentctl.value_schemas import describe
 from agentctl.values import (
     MASK,
     PLAIN,
@@ -196,6 +199,25 @@ def test_any_value_is_recorded_exactly_or_refused(annotation, value):
     assert same(one.decode(raw), expected)
 
 
+@given(st.sampled_from(ANNOTATIONS), anything)
+@settings(max_examples=300, deadline=None)
+def test_what_a_codec_writes_passes_for_an_answer(annotation, value):
+    try:
+        raw = codec(annotation).encode(value)
+    except NotRecordable:
+        return
+    takes = describe(annotation)
+    assert check(raw, takes.name, takes.description) == raw
+
+
+@given(forests)
+@settings(max_examples=40, deadline=None)
+def test_a_value_of_every_type_passes_for_an_answer(tree):
+    takes = describe(Tree)
+    raw = codec(Tree).encode(tree)
+    assert check(raw, takes.name, takes.description) == raw
+
+
 json_like = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
     | st.sampled_from(["1", "red", "P1D", "2026-01-01T00:00:00Z", "$type", "9" * 5000, "1e9999"]),
@@ -216,6 +238,33 @@ def test_any_bytes_give_a_value_or_not_recordable(annotation, raw):
         return
     again = codec(annotation).encode(value)
     assert same(codec(annotation).decode(again), value)
+
+
+@given(st.sampled_from([None, bool, int, float, str, list[int], dict[str, bool]]), json_like)
+@settings(max_examples=300, deadline=None)
+def test_an_answer_of_a_plain_type_passes_just_if_the_codec_reads_it(annotation, raw):
+    takes = describe(annotation)
+    try:
+        codec(annotation).decode(raw)
+    except NotRecordable:
+        with pytest.raises(UsageError):
+            check(raw, takes.name, takes.description)
+    else:
+        check(raw, takes.name, takes.description)
+
+
+@given(st.sampled_from(["int", "Bot", ""]), st.none() | st.binary() | json_like, json_like)
+@settings(max_examples=300, deadline=None)
+def test_whatever_a_record_says_an_answer_passes_or_is_refused(name, description, raw):
+    try:
+        checked = check(raw, name, description)
+    except UsageError as error:
+        said = error.message
+    else:
+        said = "answer"
+        json.loads(checked)
+    assert said.startswith("answer")
+    assert said.isprintable()
 
 
 @given(forests, st.data())
