@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from agentctl.core.lifecycle import (
         Cancellation as Cancellation,
     )
+    from agentctl.core.retry import (
+        Exponential as Exponential,
+    )
+    from agentctl.core.retry import (
+        Fixed as Fixed,
+    )
+    from agentctl.core.retry import (
+        RetryPolicy as RetryPolicy,
+    )
     from agentctl.errors import (
         AgentctlError as AgentctlError,
     )
@@ -146,44 +155,20 @@ if TYPE_CHECKING:
     from agentctl.sdk.handlers import (
         query as query,
     )
-    from agentctl.sdk.planned import (
-        Exponential as Exponential,
-    )
-    from agentctl.sdk.planned import (
-        Fixed as Fixed,
-    )
-    from agentctl.sdk.planned import (
+    from agentctl.sdk.inputs import (
         Question as Question,
     )
-    from agentctl.sdk.planned import (
-        RetryPolicy as RetryPolicy,
-    )
-    from agentctl.sdk.planned import (
-        Step as Step,
-    )
-    from agentctl.sdk.planned import (
-        StepDef as StepDef,
-    )
-    from agentctl.sdk.planned import (
+    from agentctl.sdk.inputs import (
         WaitForInput as WaitForInput,
     )
-    from agentctl.sdk.planned import (
+    from agentctl.sdk.inputs import (
         question as question,
     )
-    from agentctl.sdk.planned import (
+    from agentctl.sdk.inputs import (
         resume_input as resume_input,
     )
-    from agentctl.sdk.planned import (
-        run_steps as run_steps,
-    )
-    from agentctl.sdk.planned import (
-        step as step,
-    )
-    from agentctl.sdk.planned import (
+    from agentctl.sdk.inputs import (
         wait_for_input as wait_for_input,
-    )
-    from agentctl.sdk.planned import (
-        workflow_step as workflow_step,
     )
     from agentctl.sdk.rounds import (
         Occurrence as Occurrence,
@@ -203,6 +188,15 @@ if TYPE_CHECKING:
     from agentctl.sdk.settings import (
         AgentSettings as AgentSettings,
     )
+    from agentctl.sdk.steps import (
+        StepDef as StepDef,
+    )
+    from agentctl.sdk.steps import (
+        run_steps as run_steps,
+    )
+    from agentctl.sdk.steps import (
+        step as step,
+    )
     from agentctl.sdk.timing import (
         BoundHandler as BoundHandler,
     )
@@ -213,7 +207,13 @@ if TYPE_CHECKING:
         Token as Token,
     )
     from agentctl.sdk.workflow import (
+        Step as Step,
+    )
+    from agentctl.sdk.workflow import (
         Workflow as Workflow,
+    )
+    from agentctl.sdk.workflow import (
+        workflow_step as workflow_step,
     )
     from agentctl.secrets import (
         Secret as Secret,
@@ -221,6 +221,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "agentctl.core.lifecycle": ("Cancellation",),
+    "agentctl.core.retry": ("Exponential", "Fixed", "RetryPolicy"),
     "agentctl.errors": (
         "AgentctlError",
         "AgentError",
@@ -249,7 +250,6 @@ _HOMES: Final = {
         "bind",
         "start",
     ),
-    "agentctl.secrets": ("Secret",),
     "agentctl.sdk.agent": ("Agent",),
     "agentctl.sdk.capability": (
         "Capability",
@@ -275,20 +275,12 @@ _HOMES: Final = {
         "handler",
         "query",
     ),
-    "agentctl.sdk.planned": (
-        "Exponential",
-        "Fixed",
+    "agentctl.sdk.inputs": (
         "Question",
-        "RetryPolicy",
-        "Step",
-        "StepDef",
         "WaitForInput",
         "question",
         "resume_input",
-        "run_steps",
-        "step",
         "wait_for_input",
-        "workflow_step",
     ),
     "agentctl.sdk.rounds": (
         "Occurrence",
@@ -298,12 +290,14 @@ _HOMES: Final = {
         "occurrence",
     ),
     "agentctl.sdk.settings": ("AgentSettings",),
+    "agentctl.sdk.steps": ("StepDef", "run_steps", "step"),
     "agentctl.sdk.timing": ("BoundHandler",),
     "agentctl.sdk.tokens": (
         "ScheduleHandle",
         "Token",
     ),
-    "agentctl.sdk.workflow": ("Workflow",),
+    "agentctl.sdk.workflow": ("Step", "Workflow", "workflow_step"),
+    "agentctl.secrets": ("Secret",),
 }
 _MODULES: Final = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from agentctl.core.keys import Delivery, call_of, path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.record_moves import CancelledRecord, CancelRecord, MissedRecord, RetryRecord
@@ -45,7 +47,22 @@ WAITED_FOR: Final = frozenset(["timer", QUESTION])
 _NONE: Final[frozenset[str]] = frozenset()
 """Very many events wait with nothing ended or dropped yet: they share this."""
 
-_NOWHERE: Final[Mapping[str, StepRecord]] = MappingProxyType({})
+
+class Stands(Struct, frozen=True, gc=False):
+    """Where a call stands that was tried again, waits for an input, or has it.
+
+    Attributes:
+        last: its last such record.
+        attempt: which one it is at, from 1.
+        answer: the input that it has.
+    """
+
+    last: StepRecord
+    attempt: int = 1
+    answer: AnswerRecord | None = None
+
+
+_NOWHERE: Final[Mapping[str, Stands]] = MappingProxyType({})
 
 EndRecord: TypeAlias = DoneRecord | FailedRecord | CancelledRecord | MissedRecord
 
@@ -73,8 +90,7 @@ class EventHistory:
             under the path `CANCEL`.
         dropped: paths that nobody waited for any more.
         ended: paths that were delivered or dropped.
-        steps: where each call stands that was tried again, waits for an input, or has it: its
-            last such record, by path.
+        steps: where each call stands that was tried again, waits for an input, or has it.
         starts: starts without a new result (R10).
         alone: whether it had the turn when it started last.
         bodies: its records as they stand in the journal.
@@ -109,7 +125,7 @@ class EventHistory:
         self.deliveries: list[tuple[str, Delivery | CancelRecord]] = []
         self.dropped: set[str] | frozenset[str] = _NONE
         self.ended: set[str] | frozenset[str] = _NONE
-        self.steps: dict[str, StepRecord] | Mapping[str, StepRecord] = _NOWHERE
+        self.steps: dict[str, Stands] | Mapping[str, Stands] = _NOWHERE
         self.phase = Phase.QUEUED
         self.started_us: int | None = None
         self.starts = 0
@@ -198,7 +214,17 @@ class EventHistory:
             raise ValueError(f"{call} was over before")
         if not isinstance(self.steps, dict):
             self.steps = {}
-        self.steps[path] = record
+        before = self.steps.get(path)
+        attempt = 1 if before is None else before.attempt
+        answer = None if before is None else before.answer
+        match record:
+            case AnswerRecord():
+                answer = record
+            case AttemptRecord():
+                attempt = record.n
+            case _:
+                attempt = record.attempt
+        self.steps[path] = Stands(record, attempt, answer)
 
     def _tried(self, record: TriedRecord | WaitingRecord) -> None:
         call = record.tried if isinstance(record, TriedRecord) else record.waiting
@@ -223,7 +249,9 @@ class EventHistory:
         if call is None or path in self.ended:
             return False
         stands = self.steps.get(path)
-        return stands is None if call.fn == QUESTION else isinstance(stands, WaitingRecord)
+        if call.fn == QUESTION:
+            return stands is None
+        return stands is not None and isinstance(stands.last, WaitingRecord)
 
     def _ends(self, path: str, call: str) -> None:
         if path in self.ended:

@@ -22,6 +22,18 @@ from agentctl.times import SECOND_US
 LONGEST_BACKOFF_S: Final = 10 * 366 * 86_400.0
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _check_delay(what: str, seconds: float) -> None:
+    if not _is_number(seconds) or not 0 <= seconds <= LONGEST_BACKOFF_S:
+        raise UsageError(
+            f"the {what} of a backoff is {seconds!r}",
+            hint="give seconds, from 0 to ten years",
+        )
+
+
 @dataclass(frozen=True)
 class Fixed:
     """The same delay after each failed attempt, in seconds.
@@ -93,18 +105,18 @@ class RetryPolicy:
     retry_on: tuple[type[Exception], ...] | None = None
 
     def __post_init__(self) -> None:
-        attempts = self.max_attempts
+        attempts: object = self.max_attempts
         if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
             raise UsageError(
                 f"max_attempts is {attempts!r}, and must be at least 1: the first one counts"
             )
-        if not isinstance(self.backoff, (Fixed, Exponential)):
-            raise UsageError(
-                f"the backoff is {self.backoff!r}", hint="give Fixed(…) or Exponential(…)"
-            )
+        backoff: object = self.backoff
+        if not isinstance(backoff, (Fixed, Exponential)):
+            raise UsageError(f"the backoff is {backoff!r}", hint="give Fixed(…) or Exponential(…)")
         if not (_is_number(self.jitter) and 0 <= self.jitter <= 1):
             raise UsageError(f"the jitter is {self.jitter!r}, and must be from 0 to 1")
-        for one in self.retry_on or ():
+        errors: tuple[object, ...] = self.retry_on or ()
+        for one in errors:
             if not (isinstance(one, type) and issubclass(one, Exception)):
                 raise UsageError(f"retry_on has {one!r}, and takes types of errors")
 
@@ -130,15 +142,3 @@ def _is_final(error: Exception) -> bool:
     if isinstance(error, StepFailed):
         return True
     return isinstance(error, AgentctlError) and not isinstance(error, CallFailed)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _check_delay(what: str, seconds: float) -> None:
-    if not _is_number(seconds) or not 0 <= seconds <= LONGEST_BACKOFF_S:
-        raise UsageError(
-            f"the {what} of a backoff is {seconds!r}",
-            hint="give seconds, from 0 to ten years",
-        )

@@ -80,9 +80,11 @@ def open_calls(event: EventHistory) -> Iterator[CallRecord]:
 
 def pending(event: EventHistory) -> Pending:
     """Sum up what an event waits for."""
-    return pending_of(
-        waits_for(call, event.steps.get(path_of(call.call))) for call in open_calls(event)
-    )
+    steps, asked = event.steps, []
+    for call in open_calls(event):
+        stands = steps.get(path_of(call.call))
+        asked.append(waits_for(call, None if stands is None else stands.last))
+    return pending_of(asked)
 
 
 def state_of(event: EventHistory, *, held: bool, now_us: int) -> OpenWord:

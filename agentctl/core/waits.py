@@ -53,7 +53,8 @@ def waits_of(event: EventHistory) -> Mapping[str, Wait]:
         if not event.waits_for_input(path):
             continue
         stands = event.steps.get(path)
-        asked = stands if isinstance(stands, WaitingRecord) else call
+        last = None if stands is None else stands.last
+        asked = last if isinstance(last, WaitingRecord) else call
         found[path] = wait_of(asked, call.step)
     return found
 

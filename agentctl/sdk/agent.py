@@ -16,6 +16,7 @@ from agentctl.sdk.capability import uses
 from agentctl.sdk.fields import AgentSpec, fresh_transients, read_spec
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.registry import Reference, define
+from agentctl.sdk.scope import SCOPE
 from agentctl.sdk.settings import AgentSettings
 from agentctl.sdk.signature import surrounding_names
 from agentctl.sdk.stubs import make_stub, stub_class
@@ -52,6 +53,16 @@ class Agent:
             f"{cls.__name__} isn't made by calling it",
             hint=f"run it by start({cls.__name__}, …), refer to it by {cls.__name__}.ref(…)",
         )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        scope = SCOPE.get()
+        if scope is not None and scope.original is self:
+            # It would be there until the next crash, and then no replay would bring it back.
+            raise UsageError(
+                f"a step changed {name} of the handler's own object",
+                hint="a step changes the state through its own self: make it a method of the agent",
+            )
+        object.__setattr__(self, name, value)
 
     @classmethod
     def ref(cls, *identity: str | int | uuid.UUID | enum.Enum) -> Self:

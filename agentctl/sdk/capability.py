@@ -14,7 +14,8 @@ from datetime import timedelta
 from types import CoroutineType
 from typing import Any, ClassVar, Final, Literal, ParamSpec, TypeAlias, TypeVar, cast
 
-from agentctl.errors import BadAgentClass, NotInThisVersion, UsageError
+from agentctl.core.retry import RetryPolicy
+from agentctl.errors import BadAgentClass, UsageError
 from agentctl.sdk.signature import CallSignature, surrounding_names
 from agentctl.times import to_us
 
@@ -31,6 +32,7 @@ class CallOptions:
     """The options of one capability method, as `@call(…)` gives them."""
 
     timeout_us: int | None = None
+    retry: RetryPolicy | None = None
     repeat: bool = True
     match: Literal["arguments", "name"] = "arguments"
     record: Literal["value", "digest"] = "value"
@@ -45,6 +47,7 @@ class CapabilityOptions:
 
     Attributes:
         timeout: for every method, over what `@call(timeout=…)` says.
+        retry: for every method, over what `@call(retry=…)` says.
         limit: calls of it at once in one program; further ones wait their turn, which doesn't
             count towards their timeout.
 
@@ -53,6 +56,7 @@ class CapabilityOptions:
     """
 
     timeout: Duration | None = None
+    retry: RetryPolicy | None = None
     limit: int | None = None
 
     def __post_init__(self) -> None:
@@ -97,7 +101,7 @@ def blocking(fn: Callable[P, R], /) -> Callable[P, CoroutineType[Any, Any, R]]:
 
 def call(
     *,
-    retry: object | None = None,
+    retry: RetryPolicy | None = None,
     timeout: Duration | None = None,
     repeat: bool = True,
     match: Literal["arguments", "name"] = "arguments",
@@ -106,17 +110,16 @@ def call(
     """Set the options of one capability method.
 
     Args:
-        retry: a `RetryPolicy`; not in this version yet.
-        timeout: seconds, or a timedelta, that one call may take; then it raises `TimeoutError`.
+        retry: how often a failed attempt is made again, before anything reaches the handler.
+        timeout: seconds, or a timedelta, that one attempt may take; then it fails with
+            `TimeoutError`.
         repeat: False: a call cut off by a crash raises `UnknownOutcome` instead of being made
             again.
         match: `name`: replay doesn't compare the arguments with the record.
         record: `digest`: only a digest of the arguments is recorded.
     """
-    if retry is not None:
-        raise NotInThisVersion(
-            "@call(retry=…) isn't in this version", hint="retry inside the capability's method"
-        )
+    if retry is not None and not isinstance(retry, RetryPolicy):
+        raise BadAgentClass(f"@call(retry={retry!r}) makes no sense", hint="a RetryPolicy(…)")
     if match not in ("arguments", "name") or record not in ("value", "digest"):
         raise BadAgentClass(
             f"@call(match={match!r}, record={record!r}) makes no sense",
@@ -125,7 +128,7 @@ def call(
     timeout_us = None if timeout is None else to_us(timeout)
     if timeout_us is not None and timeout_us <= 0:
         raise BadAgentClass(f"@call(timeout={timeout!r}) leaves a call no time")
-    options = CallOptions(timeout_us, repeat, match, record)
+    options = CallOptions(timeout_us, retry, repeat, match, record)
 
     def mark(fn: F) -> F:
         fn.__agentctl_call__ = options  # type: ignore[attr-defined]
@@ -143,6 +146,7 @@ class MethodSpec:
 
     def __init__(self, interface: type[Capability], name: str) -> None:
         self.name = name
+        self.interface = interface
         self.fn = f"{interface.__name__}.{name}"
         function = inspect.getattr_static(interface, name)
         owner = next(base for base in interface.__mro__ if name in vars(base))
@@ -167,6 +171,7 @@ def merged_options(interface: CallOptions, implementation: CallOptions) -> CallO
     return replace(
         implementation,
         timeout_us=implementation.timeout_us or interface.timeout_us,
+        retry=implementation.retry or interface.retry,
         repeat=implementation.repeat and interface.repeat,
         match="name" if "name" in (interface.match, implementation.match) else "arguments",
         record="digest" if "digest" in (interface.record, implementation.record) else "value",

@@ -17,6 +17,7 @@ from msgspec import Struct
 from agentctl.errors import AgentctlError
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.scope import SCOPE
 from agentctl.sdk.stubs import running_loop
 from agentctl.times import Clock, to_datetime
 from agentctl.zones import find_zone
@@ -25,12 +26,17 @@ Zone: TypeAlias = str | tzinfo
 
 
 class CallContext(Struct, frozen=True):
-    """What a capability's code can ask about the call that it serves."""
+    """What a capability's code can ask about the call that it serves.
+
+    Attributes:
+        input: of a step that waited for one: the input, as JSON.
+    """
 
     key: str
     nonce: str
     attempt: int
     clock: Clock
+    input: bytes | None = None
 
 
 CALL: Final[contextvars.ContextVar[CallContext | None]] = contextvars.ContextVar(
@@ -68,6 +74,11 @@ def handler_loop(what: str) -> HandlerLoop:
     """
     loop = running_loop()
     if loop is None:
+        if SCOPE.get() is not None:
+            raise AgentctlError(
+                f"{what} works in a handler, not inside a step",
+                hint="a step is one call: do it before or after the step, or as one of its own",
+            )
         raise AgentctlError(f"{what} works in a handler", hint="use Python's own out here")
     return loop
 

@@ -16,7 +16,11 @@ from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 
 if TYPE_CHECKING:
+    from agentctl.core.retry import RetryPolicy
     from agentctl.sdk.capability import MethodSpec
+    from agentctl.sdk.step_body import StepBody
+    from agentctl.value_schemas import InputType
+    from agentctl.values import Codec
 
 
 class CallOp(Struct, frozen=True):
@@ -141,13 +145,60 @@ class ResultOp(Struct, frozen=True):
         return self.sent.agent
 
 
-Op: TypeAlias = CallOp | TimerOp | AskOp | SendOp | CancelOp | ResultOp
+class StepOp(Struct, frozen=True):
+    """A step: code of the project that runs as one call.
+
+    Attributes:
+        path: its place in the event.
+        name: of the step.
+        body: its code, and how its arguments and result are recorded.
+        args: the arguments as a JSON list.
+        policy: how often it is tried.
+        timeout_us: how long one attempt may take.
+        state: the state that it begins with, each field as JSON.
+        undoes: the path of the step whose result it undoes.
+    """
+
+    path: str
+    name: str
+    body: StepBody
+    args: bytes
+    policy: RetryPolicy
+    timeout_us: int | None
+    state: Mapping[str, bytes]
+    undoes: str | None = None
+
+
+class QuestionOp(Struct, frozen=True):
+    """A question to a person or a webhook (R21).
+
+    Attributes:
+        path: its place in the event.
+        text: what is asked, for people.
+        type: what the answer must be, as it goes on record.
+        codec: the same, as the program reads it.
+        until_us: when nobody waits for it any more; None: however long it takes.
+    """
+
+    path: str
+    text: str
+    type: InputType
+    codec: Codec[Any]
+    until_us: int | None
+
+
+Op: TypeAlias = CallOp | TimerOp | AskOp | SendOp | CancelOp | ResultOp | StepOp | QuestionOp
 
 
 class Result(Struct, frozen=True):
-    """A call returned this value, as read back from the record."""
+    """A call returned this value, as read back from the record.
+
+    Attributes:
+        state: of a step: the fields of the state that it changed, each as JSON.
+    """
 
     value: Any
+    state: Mapping[str, bytes] | None = None
 
 
 class Failure(Struct, frozen=True):
@@ -193,6 +244,10 @@ class Execution(Protocol):
 
     def schedules(self, path: str) -> Sequence[Sent]:
         """Read the instance's named schedules, at once; what is read is on record as a call."""
+        ...
+
+    def key(self, path: str) -> str:
+        """A call's key, `Bot-7-3`."""
         ...
 
     def submit(self, op: Op) -> None:

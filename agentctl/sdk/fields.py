@@ -15,11 +15,16 @@ from typing import Any, Final
 
 from msgspec import Raw, UnsetType
 
-from agentctl.errors import BadAgentClass, BadArguments, NotRecordable, UsageError
+from agentctl.errors import (
+    BadAgentClass,
+    BadArguments,
+    NotInThisVersion,
+    NotRecordable,
+    UsageError,
+)
 from agentctl.names import check_agent_name, identity_text, is_utf8
 from agentctl.sdk.capability import Capability, Uses
 from agentctl.sdk.handlers import Handler, Query
-from agentctl.sdk.planned import not_yet
 from agentctl.sdk.signature import CallSignature, is_class_var, type_hint
 from agentctl.values import Codec, codec
 
@@ -27,6 +32,7 @@ RESERVED: Final = frozenset(
     ["ref", "schedules", "settings", "root", "dump_state", "load_state", "migrate", "state_version"]
 )
 _PLANNED: Final = ("dump_state", "load_state", "migrate")
+_OF_WORKFLOWS: Final = ("run", "result")
 _IDENTITY_TYPES: Final = (str, int, bool, uuid.UUID)
 
 
@@ -93,12 +99,17 @@ class StateField:
 
 @dataclass(frozen=True, slots=True)
 class HandlerSpec:
-    """A handler as an event runs it."""
+    """A handler as an event runs it.
+
+    Attributes:
+        once: it runs once in an instance's life: a workflow's `run`.
+    """
 
     name: str
     handler: Handler[Any, Any]
     signature: CallSignature
     exclusive: bool
+    once: bool = False
 
     def read(self, args: Raw, kwargs: Raw | UnsetType) -> tuple[list[Any], dict[str, Any]]:
         """Read an accepted event's arguments.
@@ -184,6 +195,7 @@ class _Reader:
     def __init__(self, cls: type, names: Mapping[str, object]) -> None:
         self.cls = cls
         self.names = names
+        self._has_steps = hasattr(cls, "__agentctl_steps__")
         self.identity: dict[str, IdentityField] = {}
         self.capabilities: dict[str, CapabilityField] = {}
         self.state: dict[str, StateField] = {}
@@ -211,7 +223,7 @@ class _Reader:
                 self.queries[name] = member
 
     def _check_name(self, name: str, what: str) -> None:
-        if name in RESERVED:
+        if name in RESERVED or (what == "a field" and self._has_steps and name in _OF_WORKFLOWS):
             raise self.wrong(name, f"{what} can't have this name: Agent has it")
 
     def _field(self, base: type, name: str, names: Mapping[str, object]) -> None:
@@ -279,10 +291,10 @@ class _Reader:
         cls = self.cls
         for name in _PLANNED:
             if hasattr(cls, name):
-                raise not_yet(f"{cls.__qualname__}.{name}")
+                raise _not_yet(f"{cls.__qualname__}.{name}")
         version = getattr(cls, "state_version", 1)
         if version != 1:
-            raise not_yet(f"{cls.__qualname__}.state_version = {version!r}")
+            raise _not_yet(f"{cls.__qualname__}.state_version = {version!r}")
 
     def spec(self) -> AgentSpec:
         cls = self.cls
@@ -297,6 +309,7 @@ class _Reader:
                 one,
                 CallSignature(one.fn, cls, names, title=f"{cls.__name__}.{name}"),
                 stateful if one.exclusive is None else one.exclusive,
+                once=name == "run" and self._has_steps,
             )
             for name, one in self.handlers.items()
         }
@@ -317,6 +330,12 @@ class _Reader:
             handlers,
             queries,
         )
+
+
+def _not_yet(what: str) -> NotInThisVersion:
+    return NotInThisVersion(
+        f"{what} isn't in this version of agentctl", hint="see docs/concepts.md, What isn't there"
+    )
 
 
 def fresh_transients(spec: AgentSpec) -> dict[str, object]:

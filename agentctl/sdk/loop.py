@@ -24,6 +24,7 @@ from agentctl.errors import Dropped, UsageError
 from agentctl.sdk.branch import Branch
 from agentctl.sdk.execution import Execution, Failure, Outcome, Result, TimerOp
 from agentctl.sdk.forbidden import ForbiddenLoop, refuse
+from agentctl.sdk.loop_parts import HandlerFuture, HandlerTask, HandlerTimer
 from agentctl.times import SECOND_US
 
 T = TypeVar("T")
@@ -38,36 +39,16 @@ _STANDING: Final[list[asyncio.Task[Any]]] = []
 """What couldn't be closed: were it collected, its code would run on, in another's turn."""
 
 
-class HandlerFuture(asyncio.Future[Any]):
-    """A future whose hash is the order of its creation: sets of them iterate alike in every run."""
+class HandlerLoop(ForbiddenLoop):
+    """The event loop of one handler; see the module's docstring.
 
-    order: int
-
-    def __hash__(self) -> int:
-        return self.order
-
-
-class HandlerTask(asyncio.Task[Any]):
-    """A task whose hash is the order of its creation; it does its work in a branch.
-
-    The branch is kept here, not in the task's context: several tasks may be given one context.
+    Attributes:
+        agent: the event's own object.
+        undoing: what undoes the steps that are done, in the order in which they were (steps.py).
+        cancelling: a cancellation was delivered, or is as soon as the running attempt ends.
     """
 
-    order: int
-    branch: Branch
-
-    def __hash__(self) -> int:
-        return self.order
-
-
-class HandlerTimer(asyncio.TimerHandle):
-    """A journaled timer."""
-
-    path: str | None = None
-
-
-class HandlerLoop(ForbiddenLoop):
-    """The event loop of one handler; see the module's docstring."""
+    agent: Any
 
     def __init__(self, execution: Execution, origin_us: int) -> None:
         self.execution = execution
@@ -85,6 +66,8 @@ class HandlerLoop(ForbiddenLoop):
         self._fed = False
         self._refused = 0
         self.unawaited: dict[int, tuple[str, str, int]] = {}
+        self.undoing: list[Any] = []
+        self.cancelling = False
 
     # -- what asyncio's own code asks of a loop
 
@@ -301,6 +284,7 @@ class HandlerLoop(ForbiddenLoop):
         """Raise `CancelledError` in the handler where it waits; `turn()` then lets it happen."""
         self.now_us = max(self.now_us, at_us)
         assert self.root is not None
+        self.cancelling = True
         self._fed = True
         self.root.cancel()
         self._fed = False

@@ -59,17 +59,26 @@ class _Written:
 
 
 class CallSignature:
-    """How one function's arguments and result are recorded."""
+    """How one function's arguments and result are recorded.
+
+    `method`: its first parameter is the object, which isn't recorded.
+    """
 
     def __init__(
-        self, fn: Callable[..., Any], owner: type, names: Mapping[str, object], *, title: str
+        self,
+        fn: Callable[..., Any],
+        owner: type,
+        names: Mapping[str, object],
+        *,
+        title: str,
+        method: bool = True,
     ) -> None:
         self.title = title
         self._fn = fn
         self._owner = owner
         self._names = names
         self._signature = inspect.signature(fn)
-        parameters = list(self._signature.parameters.values())[1:]
+        parameters = list(self._signature.parameters.values())[1 if method else 0 :]
         self.parameters: Sequence[inspect.Parameter] = parameters
         self._bindable = self._signature.replace(parameters=parameters)
         plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
@@ -116,7 +125,8 @@ class CallSignature:
 
     def _resolved(self, annotation: object, where: str) -> object:
         # What the function itself closes over comes after what surrounded its class.
-        closed = inspect.getclosurevars(self._fn).nonlocals if self._fn.__closure__ else {}
+        closes = getattr(self._fn, "__closure__", None)
+        closed = inspect.getclosurevars(self._fn).nonlocals if closes else {}
         return resolve(annotation, self._owner, {**self._names, **closed}, where)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:

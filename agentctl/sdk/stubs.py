@@ -18,6 +18,7 @@ from agentctl.nearest import nearest_hint
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
 from agentctl.sdk.execution import CallOp, Op
 from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.scope import SCOPE
 
 
 def running_loop() -> HandlerLoop | None:
@@ -115,9 +116,14 @@ def check_turn(loop: HandlerLoop) -> None:
         )
 
 
-def _stub_method(spec: MethodSpec, field: str, denied: str | None) -> Callable[..., CallStub]:
-    def method(self: CapabilityStub, *args: Any, **kwargs: Any) -> CallStub:
+def _stub_method(
+    spec: MethodSpec, field: str, denied: str | None
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    def method(self: CapabilityStub, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
         loop = self.__agentctl_loop__
+        scope = SCOPE.get()
+        if scope is not None and scope.loop is loop:
+            return scope.call(field, spec, (args, kwargs), denied)
         check_turn(loop)
         listed, named = spec.signature.encode(args, kwargs)
         path = loop.branch().next_path()
@@ -125,7 +131,13 @@ def _stub_method(spec: MethodSpec, field: str, denied: str | None) -> Callable[.
         return CallStub(loop, op, spec.fn, sys._getframe(1))
 
     method.__name__ = method.__qualname__ = spec.name
+    method.__agentctl_method__ = spec  # type: ignore[attr-defined]
     return method
+
+
+def method_of(fn: object) -> MethodSpec | None:
+    """The capability's method that a stub's bound method calls; None if it is none."""
+    return getattr(fn, "__agentctl_method__", None)
 
 
 class CapabilityStub:

@@ -9,19 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import FrameType
+from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 from msgspec import structs
 
 from agentctl.core.timing import Missed, Overlap, Timing, check
-from agentctl.errors import UsageError
+from agentctl.errors import NotInThisVersion, UsageError
 from agentctl.sdk.asking import ask
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import Zone
 from agentctl.sdk.execution import SendOp
 from agentctl.sdk.moments import instant_us, period_us, wait_us, zone_name
-from agentctl.sdk.planned import not_yet
 from agentctl.sdk.registry import Reference
 from agentctl.sdk.stubs import CallStub, running_loop
 from agentctl.sdk.tokens import Made, ScheduleHandle, Token, made_of
@@ -46,6 +45,11 @@ class BoundHandler(Generic[P, R_co]):
     def __init__(self, handler: Handler[P, R_co], obj: object) -> None:
         self._handler = handler
         self._obj = obj
+
+    @property
+    def method(self) -> Callable[P, Coroutine[Any, Any, R_co]]:
+        """The handler as a plain method of its object."""
+        return MethodType(self._handler.fn, self._obj)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R_co]:
         """Run the handler: on a reference as an event, on `self` as a plain method."""
@@ -182,7 +186,7 @@ class BoundHandler(Generic[P, R_co]):
         wait_us: int | None = None,
     ) -> Timed[P, M]:
         if priority != "medium":
-            raise not_yet(f"priority={priority!r}")
+            raise NotInThisVersion(f"priority={priority!r}")
         _check(timing)
         loop = running_loop()
         reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)

@@ -29,7 +29,6 @@ MANY_NAMES = {
     "agentctl/engines/changes.py": "one request and one answer a change",
     "agentctl/errors.py": "one tree, drawn at its top",
     "agentctl/records.py": "one small struct for each kind of record",
-    "agentctl/sdk/planned.py": "the typed names of later versions; it shrinks with each of them",
     "agentctl/value_shapes.py": "one small class for each kind of value",
 }
 

@@ -11,7 +11,16 @@ from msgspec import UNSET, Raw, UnsetType
 from agentctl.names import format_instance
 from agentctl.records import CallRecord
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import AskOp, CallOp, CancelOp, ResultOp, SendOp, TimerOp
+from agentctl.sdk.execution import (
+    AskOp,
+    CallOp,
+    CancelOp,
+    QuestionOp,
+    ResultOp,
+    SendOp,
+    StepOp,
+    TimerOp,
+)
 from agentctl.times import Uptime
 from agentctl.values import digest
 
@@ -30,6 +39,28 @@ def timer(event: str, op: TimerOp, up: Uptime | None, at_us: int) -> CallRecord:
     """A wait for time."""
     since = None if up is None else str(up)
     return CallRecord(event + op.path, "timer", until=op.until_us, up=since, at=at_us)
+
+
+def step(event: str, op: StepOp, at_us: int) -> CallRecord:
+    """A step, or what undoes one."""
+    undoes = None if op.undoes is None else event + op.undoes
+    args = UNSET if op.args == b"[]" else Raw(op.args)
+    return CallRecord(event + op.path, "step", op.name, undoes, args=args, at=at_us)
+
+
+def question(event: str, op: QuestionOp, up: Uptime | None, at_us: int) -> CallRecord:
+    """A question to a person."""
+    schema, until_us = op.type.description, op.until_us
+    return CallRecord(
+        event + op.path,
+        "question",
+        text=op.text,
+        type=op.type.name,
+        schema=UNSET if schema is None else Raw(schema),
+        until=until_us,
+        up=None if up is None or until_us is None else str(up),
+        at=at_us,
+    )
 
 
 def other(event: str, op: AskOp | SendOp | CancelOp | ResultOp, at_us: int) -> CallRecord:

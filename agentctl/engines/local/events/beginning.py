@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agentctl.core.event_history import EventHistory
+from agentctl.engines.local.events.endings import is_failure
 from agentctl.engines.local.events.site import Site
+from agentctl.engines.local.events.undoing import undone_if_failed
 from agentctl.errors import AgentctlError
 from agentctl.sdk.agent import build
 from agentctl.sdk.execution import Execution
@@ -50,5 +53,7 @@ def prepare(execution: Execution, site: Site, history: EventHistory) -> Prepared
     values = {name: one.codec.decode(state[name]) for name, one in site.spec.state.items()}
     now_us = site.program.now_us(history.started_us or 0)
     loop = new_loop(execution, history.started_us or now_us)
-    obj = build(site.cls, accepted.of, values, loop)
-    return Prepared(handler, state, obj, loop, handler.handler.fn(obj, *args, **kwargs))
+    obj = loop.agent = build(site.cls, accepted.of, values, loop)
+    run = partial(handler.handler.fn, obj, *args, **kwargs)
+    fails = partial(is_failure, fails_on=handler.handler.fails_on)
+    return Prepared(handler, state, obj, loop, undone_if_failed(run, loop, fails))

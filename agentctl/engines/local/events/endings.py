@@ -200,15 +200,16 @@ def by_being_late(event: Address, handler: str, record: MissedRecord) -> End:
 
 def raised(finished: Finished, error: BaseException) -> End:
     """The end of a handler that raised."""
-    if isinstance(error, Exception) and _is_failure(error, finished):
+    if isinstance(error, Exception) and is_failure(error, finished.handler.handler.fails_on):
         return _failed(finished, error)
     return bug(finished, error)
 
 
-def _is_failure(error: BaseException, finished: Finished) -> bool:
+def is_failure(error: BaseException, fails_on: tuple[type[Exception], ...]) -> bool:
+    """Whether an event whose handler raised this has failed; any other error is a bug of it."""
     if isinstance(error, BaseExceptionGroup):
-        return all(_is_failure(one, finished) for one in error.exceptions)
-    if isinstance(error, (*_OWN_ERRORS, *finished.handler.handler.fails_on)):
+        return all(is_failure(one, fails_on) for one in error.exceptions)
+    if isinstance(error, (*_OWN_ERRORS, *fails_on)):
         return True
     return _DELIVERED in vars(error)
 

@@ -6,7 +6,6 @@ the turn's batch. It never writes: whoever runs the event does, when the turn is
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -15,52 +14,15 @@ from msgspec import Raw
 from agentctl.core.event_history import EventHistory
 from agentctl.core.replay import LOOK, Difference, Replay
 from agentctl.engines.local.events import asking
-from agentctl.engines.local.events.calls import Made
 from agentctl.engines.local.events.effects import is_effect
-from agentctl.engines.local.events.timers import Timer
+from agentctl.engines.local.events.open_op import OpenOp, holds_permit
+from agentctl.record_steps import AnswerRecord, StepRecord
 from agentctl.records import CallRecord, DroppedRecord, OkRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp, CancelOp, Op, SendOp, TimerOp
+from agentctl.sdk.execution import CallOp, Op, QuestionOp, StepOp, TimerOp
 from agentctl.times import Uptime
 
 _NOTHING: Final = b"[]"
-_HOLD: Final = (CallOp, SendOp, CancelOp)
-
-
-def holds_permit(op: Op) -> bool:
-    """Whether an event that waits for this is at work, and not parked."""
-    return isinstance(op, _HOLD)
-
-
-class OpenOp:
-    """Something the handler asked for, without an outcome yet."""
-
-    __slots__ = ("made", "op", "recorded", "running", "set_us", "timer")
-
-    def __init__(self, op: Op, recorded: CallRecord | None, set_us: int) -> None:
-        self.op = op
-        self.recorded = recorded
-        self.set_us = set_us if recorded is None else recorded.at
-        self.running: asyncio.Task[None] | None = None
-        self.timer: Timer | None = None
-        self.made: Made | None = None
-
-    def rest_us(self, now_us: int, up: Uptime | None, latest_us: int) -> int:
-        """What is left of a wait, never more than was asked for, whatever was done to the clock.
-
-        Args:
-            now_us: the wall clock.
-            up: the machine's uptime, which tells what has passed since the wait was recorded.
-            latest_us: the latest time on record, for where the machine was booted anew.
-        """
-        assert isinstance(self.op, TimerOp)
-        passed_us: int | None = 0
-        if self.recorded is not None:
-            passed_us = None if up is None else up.since(self.recorded.up)
-        if passed_us is None:
-            passed_us = max(0, latest_us - self.set_us)
-        asked_us = self.op.until_us - self.set_us
-        return max(0, min(self.op.until_us - now_us, asked_us - passed_us))
 
 
 class Ledger:
@@ -93,6 +55,7 @@ class Ledger:
         self._launch: list[OpenOp] = []
         self._unarmed: list[OpenOp] = []
         self._effects: list[OpenOp] = []
+        self._answered: list[OpenOp] = []
 
     def submit(self, op: Op, now_us: int) -> None:
         """Match what the handler asks for with the record, or note it for the batch."""
@@ -103,8 +66,12 @@ class Ledger:
             options = self._options(op)
             asked = asking.call(self._event, op, options, now_us)
             by_name = options.match == "name"
+        elif isinstance(op, StepOp):
+            asked = asking.step(self._event, op, now_us)
         elif isinstance(op, TimerOp):
             asked = asking.timer(self._event, op, self._uptime(), now_us)
+        elif isinstance(op, QuestionOp):
+            asked = asking.question(self._event, op, self._uptime(), now_us)
         else:
             asked = asking.other(self._event, op, now_us)
         replay = self.replay
@@ -113,8 +80,10 @@ class Ledger:
             self.difference = found
             return
         opened = self.open[op.path] = OpenOp(op, found, now_us)
-        self.calls += isinstance(op, _HOLD)
-        self._begins_with(op).append(opened)
+        if found is not None and (stands := self._history.steps.get(op.path)) is not None:
+            opened.recover(stands)
+        self.calls += opened.holds
+        self._begins_with(opened).append(opened)
         if found is None:
             self.note(asked)
 
@@ -150,7 +119,7 @@ class Ledger:
         """Take out what has got its outcome."""
         opened = self.open.pop(path, None)
         if opened is not None:
-            self.calls -= isinstance(opened.op, _HOLD)
+            self.calls -= opened.holds
         return opened
 
     def note(self, record: Record) -> None:
@@ -162,10 +131,35 @@ class Ledger:
         batch, self._batch = self._batch, []
         return batch
 
-    def _begins_with(self, op: Op) -> list[OpenOp]:
-        if isinstance(op, TimerOp):
+    def rest(self, opened: OpenOp, record: StepRecord) -> None:
+        """Note that an open thing rests: for its next attempt, or for an input."""
+        self.note(record)
+        self.calls -= opened.holds
+        opened.stand(record)
+        self._unarmed.append(opened)
+
+    def work(self, opened: OpenOp) -> None:
+        """Let an attempt of an open thing begin, once what is on record is durable."""
+        opened.work()
+        self.calls += 1
+        self._launch.append(opened)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether an attempt on record was under way, and is or will be made to its end."""
+        over = {path for path, _ in self._history.deliveries}
+        return any(
+            opened.cut_off or path in over or isinstance(opened.last, AnswerRecord)
+            for path, opened in self.open.items()
+            if holds_permit(opened.op)
+        )
+
+    def _begins_with(self, opened: OpenOp) -> list[OpenOp]:
+        if opened.is_answered:
+            return self._answered
+        if opened.rests or isinstance(opened.op, TimerOp | QuestionOp):
             return self._unarmed
-        return self._effects if is_effect(op, self._agent) else self._launch
+        return self._effects if is_effect(opened.op, self._agent) else self._launch
 
     def take_effects(self) -> list[OpenOp]:
         """Hand over the timings that the event's own agent carries out."""
@@ -180,7 +174,12 @@ class Ledger:
     def take_unarmed(self) -> list[OpenOp]:
         """Hand over the waits for time that are to begin."""
         unarmed, self._unarmed = self._unarmed, []
-        return [opened for opened in unarmed if self._is_open(opened)]
+        return [one for one in unarmed if self._is_open(one) and one.until_us is not None]
+
+    def take_answered(self) -> list[OpenOp]:
+        """Hand over what found its input on record."""
+        answered, self._answered = self._answered, []
+        return [opened for opened in answered if self._is_open(opened)]
 
     def _is_open(self, opened: OpenOp) -> bool:
         return self.open.get(opened.op.path) is opened

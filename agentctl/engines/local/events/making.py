@@ -20,26 +20,42 @@ from agentctl.engines.local.events.calls import (
     unknown_outcome,
 )
 from agentctl.engines.local.events.effects import Sender, is_effect
-from agentctl.engines.local.events.ledger import Ledger, OpenOp
+from agentctl.engines.local.events.ledger import Ledger
+from agentctl.engines.local.events.open_op import OpenOp
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.site import Site
 from agentctl.engines.local.events.slots import Slots
+from agentctl.engines.local.events.stepping import StepRun, run_step
 from agentctl.errors import Denied
 from agentctl.records import EventRecord
 from agentctl.sdk.context import CallContext
-from agentctl.sdk.execution import AskOp, CallOp, CancelOp, Op, ResultOp, SendOp
+from agentctl.sdk.execution import AskOp, CallOp, CancelOp, Op, ResultOp, SendOp, StepOp
+from agentctl.sdk.loop import HandlerLoop
 
 Ended: TypeAlias = Callable[[OpenOp, Made], None]
 
 
 class Making:
-    """Makes the calls of one event; `ended` takes what comes of each.
+    """Makes the calls of one event.
+
+    Args:
+        loop: the handler's.
+        ended: takes what comes of each.
 
     Attributes:
         given_up: the event came to rest, or its program let go of it.
     """
 
-    def __init__(self, site: Site, accepted: EventRecord, ledger: Ledger, ended: Ended) -> None:
+    def __init__(
+        self,
+        site: Site,
+        accepted: EventRecord,
+        ledger: Ledger,
+        *,
+        loop: Callable[[], HandlerLoop],
+        ended: Ended,
+    ) -> None:
+        self._loop = loop
         self._site = site
         self._accepted = accepted
         self._ledger = ledger
@@ -110,24 +126,47 @@ class Making:
                 self._take(opened, lambda: program.timings.ask(timing, sender)), None
             )
             return
+        answer = None if opened.answer is None else bytes(opened.answer.value)
+        context = CallContext(key, self._accepted.nonce, opened.attempt, program.clock, answer)
+        if isinstance(op, StepOp):
+            self._launch_step(opened, op, context)
+            return
         assert isinstance(op, CallOp)
-        refused = op.denied or self._site.denied(op)
+        refused = op.denied or self._site.denied(op.field, op.method.name)
         if refused is not None:
             self._ended_unmade(opened, Denied(refused))
             return
-        if opened.recorded is not None and not opened.recorded.repeat:
+        if opened.cut_off and not opened.repeat:
             self._ended_unmade(opened, unknown_outcome(key, op))
             return
         run = CallRun(
             op,
-            self._site.method(op),
-            CallContext(key, self._accepted.nonce, 1, program.clock),
+            self._site.method(op.field, op.method.name),
+            context,
             program.threads,
             self._take_turn,
             self._entered,
         )
-        name = CallName(self._site.name, key, op.method.fn, program.now_us())
-        opened.running = program.spawn(self._take(opened, lambda: run_call(run)), name)
+        self._spawn(opened, op.method.fn, lambda: run_call(run))
+
+    def _launch_step(self, opened: OpenOp, op: StepOp, context: CallContext) -> None:
+        run = StepRun(
+            op,
+            self._loop(),
+            context,
+            self._site.method,
+            self._site.denied,
+            self._site.program.threads,
+            self._take_turn,
+            self._entered,
+        )
+        name = f"step {op.name}" if op.undoes is None else f"undo {op.name}"
+        self._spawn(opened, name, lambda: run_step(run))
+
+    def _spawn(self, opened: OpenOp, name: str, work: Callable[[], Awaitable[Made]]) -> None:
+        program, key = self._site.program, self.key_begins + opened.op.path
+        called = CallName(self._site.name, key, name, program.now_us())
+        opened.running = program.spawn(self._take(opened, work), called)
 
     def _ended_unmade(self, opened: OpenOp, error: Exception) -> None:
         made = failed(error)
@@ -136,8 +175,8 @@ class Making:
     def _take_turn(self, slots: Slots) -> Awaitable[None]:
         return self._site.program.take_turn(slots, self._site.name, self._accepted.event)
 
-    def _entered(self, run: CallRun) -> None:
-        self._site.program.listener.called(run.context.key, run.op.method.fn)
+    def _entered(self, key: str, name: str) -> None:
+        self._site.program.listener.called(key, name)
         self._site.entered(self._accepted.event)
 
     async def _take(self, opened: OpenOp, work: Callable[[], Awaitable[Made]]) -> None:

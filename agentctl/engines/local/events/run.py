@@ -8,7 +8,7 @@ does makes it write while user code is on the stack.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,19 +18,40 @@ from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.core.replay import LOOK, Difference, Replay, describe
 from agentctl.core.timing import Sent
+from agentctl.core.waits import Wait
 from agentctl.engines.local.events import endings
+from agentctl.engines.local.events.attempts import Attempts
 from agentctl.engines.local.events.beginning import Prepared, prepare
-from agentctl.engines.local.events.calls import Made, outcome_of
+from agentctl.engines.local.events.calls import Made, answered, failed, outcome_of
 from agentctl.engines.local.events.effects import Effect
-from agentctl.engines.local.events.ledger import Ledger, OpenOp, holds_permit
+from agentctl.engines.local.events.ledger import Ledger
 from agentctl.engines.local.events.making import Making
+from agentctl.engines.local.events.open_op import OpenOp, holds_permit
 from agentctl.engines.local.events.resting import Resting
 from agentctl.engines.local.events.site import Site
+from agentctl.engines.local.events.stepping import put_in_place
 from agentctl.engines.local.events.turns import SLOW_TURN_S
 from agentctl.errors import AgentctlError
 from agentctl.record_moves import CancelRecord
+from agentctl.record_steps import (
+    AnswerRecord,
+    AttemptRecord,
+    StepRecord,
+    TriedRecord,
+    WaitingRecord,
+)
 from agentctl.records import AgainRecord, BugRecord, FiredRecord, ParkedRecord, StartRecord, encode
-from agentctl.sdk.execution import CancelOp, Failure, Fired, Op, Outcome, SendOp, TimerOp
+from agentctl.sdk.execution import (
+    CancelOp,
+    Failure,
+    Fired,
+    Op,
+    Outcome,
+    QuestionOp,
+    Result,
+    SendOp,
+    TimerOp,
+)
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.times import SECOND_US
 
@@ -50,13 +71,16 @@ class EventRun:
         self.number = history.number
         self.counted = False
         self.is_over = False
-        self._begun_parked = history.phase is Phase.PARKED
+        self._is_parked = history.phase is Phase.PARKED
         self._ledger = Ledger(site.name, history, site.options, site.program.clock.uptime)
         self._loop: HandlerLoop
         self._prepared: Prepared
         self._cancelled_rest = False
-        self._making = Making(site, history.accepted, self._ledger, self._ended)
+        self._making = Making(
+            site, history.accepted, self._ledger, loop=lambda: self._loop, ended=self._ended
+        )
         self._rest = Resting(site, history, self._ledger)
+        self._attempts = Attempts(site, history, self._ledger)
 
     # -- what the handler's loop asks (the port)
 
@@ -95,6 +119,10 @@ class EventRun:
         """Of a scheduled event: its due time, and how many missed ones it stands for."""
         due_us = self.accepted.occurrence or self.accepted.due
         return None if due_us is None else (due_us, self.accepted.missed)
+
+    def key(self, path: str) -> str:
+        """A call's key."""
+        return self._making.key_begins + path
 
     def schedules(self, path: str) -> Sequence[Sent]:
         """Read the instance's named schedules, at once; what is read is on record as a call."""
@@ -156,7 +184,7 @@ class EventRun:
         number = self.number
         if self.counted:
             self.site.append(AgainRecord(number, alone=self.site.has_turn(number), at=now_us))
-        if self.history.started_us is None or not (self.counted or self._begun_parked):
+        if self.history.started_us is None or not (self.counted or self._is_parked):
             self.site.append(StartRecord(number, at=now_us))
         self.site.program.listener.started(
             self.site.address(self.accepted),
@@ -178,13 +206,13 @@ class EventRun:
             if ledger.difference is not None or opened is None:
                 break
             try:
-                outcome = outcome_of(record, opened.op)
+                outcome = outcome_of(record, opened.op, opened.answer)
+                replay.undelivered -= 1
+                self._deliver(path, outcome, record.at)
             except AgentctlError as error:
                 called = describe(self.history.calls[path])
                 ledger.difference = Difference(path, called, error.message)
                 break
-            replay.undelivered -= 1
-            self._deliver(path, outcome, record.at)
         if ledger.difference is None:
             if self._finished:
                 self._drop_all()  # they may be on record without the end that followed them
@@ -202,6 +230,8 @@ class EventRun:
     ) -> None:
         if isinstance(outcome, Failure):
             endings.mark_delivered(outcome.error, self._ledger.call_id(path), raised)
+        elif isinstance(outcome, Result) and outcome.state is not None:
+            put_in_place(self._loop, outcome.state)
         self._loop.deliver(path, outcome, at_us)
         self._turn()
 
@@ -258,6 +288,8 @@ class EventRun:
             self._arm(opened)
         for opened in ledger.take_effects():
             site.program.soon(partial(self.go_on, opened.op.path))
+        for opened in ledger.take_answered():
+            site.program.soon(partial(site.goes_on, self.number, opened.op.path))
         launch = ledger.take_launch()
         self._making.expect(launch)
         if launch:
@@ -273,10 +305,10 @@ class EventRun:
 
     def _write_batch(self, *, parks: bool) -> None:
         """Put the batch on record, with what tells a crash from a wait (R10)."""
-        still_parked = self._begun_parked and parks
-        if self._begun_parked and not parks:
+        still_parked = self._is_parked and parks
+        if self._is_parked and not parks:
             self.site.append(StartRecord(self.number, at=self._loop.now_us))
-        self._begun_parked = still_parked
+        self._is_parked = still_parked
         if parks and not still_parked:
             self._ledger.note(ParkedRecord(self.number))
         batch = self._ledger.take_batch()
@@ -287,7 +319,6 @@ class EventRun:
 
     def _arm(self, opened: OpenOp) -> None:
         op, program = opened.op, self.site.program
-        assert isinstance(op, TimerOp)
         rest_us = opened.rest_us(program.now_us(), program.clock.uptime(), self.site.latest_us)
         opened.timer = program.timers.arm(
             rest_us / SECOND_US, lambda: self.site.goes_on(self.number, op.path)
@@ -299,9 +330,13 @@ class EventRun:
 
     def go_on(self, path: str) -> None:
         """Deliver what the event waited for."""
-        opened = self._ledger.take(path)
+        opened = self._ledger.open.get(path)
         if self.is_over or opened is None:
             return
+        if opened.rests and not isinstance(opened.op, QuestionOp):
+            self._wake(opened)
+            return
+        self._ledger.take(path)
         if opened.made is not None:
             self._take_in(opened, Effect(opened.made))
         elif isinstance(opened.op, SendOp | CancelOp):
@@ -312,21 +347,75 @@ class EventRun:
             self._fire(opened)
 
     def _fire(self, opened: OpenOp) -> None:
-        path = opened.op.path
-        assert isinstance(opened.op, TimerOp)
-        at_us = self.site.program.now_us(max(self._loop.now_us, opened.op.until_us))
-        self._begun_parked = False
+        path, op = opened.op.path, opened.op
+        assert isinstance(op, TimerOp | QuestionOp)
+        until_us = 0 if opened.until_us is None else opened.until_us
+        at_us = self.site.program.now_us(max(self._loop.now_us, until_us))
+        self._is_parked = False
         self.site.append(FiredRecord(self._ledger.call_id(path), at=at_us))
         self.site.progressed(self.number)
-        self._deliver(path, Fired(), at_us)
+        outcome = Fired() if isinstance(op, TimerOp) else answered(op, opened.answer)
+        self._deliver(path, outcome, at_us)
         self._settle()
+
+    # -- attempts, and inputs from outside
+
+    def _wake(self, opened: OpenOp) -> None:
+        """Go on with a call that rested: its backoff or its wait is over, or its input is there."""
+        path, last = opened.op.path, opened.last
+        if isinstance(last, WaitingRecord):
+            self._ledger.take(path)
+            self._take_in(opened, Effect(failed(TimeoutError("no input came in time"))))
+            return
+        if isinstance(last, TriedRecord):
+            at_us = self.site.program.now_us(last.next)
+            record = AttemptRecord(self._ledger.call_id(path), last.attempt + 1, at=at_us)
+            self._ledger.note(record)
+            opened.stand(record)
+        elif not self._ledger.calls:
+            self._is_parked = True  # the answer left it so; a start tells that it runs again
+        self._ledger.work(opened)
+        self._settle()
+
+    def _go_through(self, opened: OpenOp, records: Sequence[StepRecord]) -> None:
+        """Put on record what an attempt came to that is no outcome yet, and what follows."""
+        first, *rest = records
+        self._is_parked = False
+        self._ledger.rest(opened, first)
+        for record in rest:
+            self._ledger.note(record)
+            opened.stand(record)
+            self._ledger.work(opened)
+        # Crash here: the attempt may be made once more; behind this, it is over.
+        if self.site.program.stopping:
+            self.site.append_bodies(self._ledger.take_batch())
+            return
+        self.site.progressed(self.number)
+        self._settle()
+
+    def waits(self) -> Mapping[str, Wait]:
+        """The inputs that the event waits for, by the path of the call."""
+        return self._attempts.waits()
+
+    def give(self, path: str, record: AnswerRecord) -> None:
+        """Go on with an input that is on record, as soon as there is a permit."""
+        opened = self._ledger.open[path]
+        if opened.timer is not None:
+            self.site.program.timers.cancel(opened.timer)
+        opened.stand(record)
+        self.site.goes_on(self.number, path)
 
     # -- what comes of calls
 
     def _ended(self, opened: OpenOp, made: Made) -> None:
         if not self._making.waits_for(opened):
             return  # dropped meanwhile: nobody waits for it
-        opened.made = made
+        opened.running = None
+        follows = self._attempts.after(opened, made, self.site.program.now_us(self._loop.now_us))
+        if not isinstance(follows, Made):
+            self._go_through(opened, follows)
+            return
+        opened.made = made = follows
         path = opened.op.path
         if holds_permit(opened.op):
             self.go_on(path)
@@ -337,7 +426,7 @@ class EventRun:
         made = effect.made
         path, at_us = opened.op.path, self.site.program.now_us(self._loop.now_us)
         self._making.no_longer(opened)
-        self._begun_parked = False
+        self._is_parked = False
         record = made.record(self._ledger.call_id(path), at_us)
         if effect.bodies:
             self.site.append_bodies([*effect.bodies, encode(record)], effect.audit)
@@ -355,16 +444,20 @@ class EventRun:
 
     def cancel(self, record: CancelRecord) -> None:
         """Raise a cancellation that is on record in the handler where it waits (R20)."""
-        parked = not self._ledger.calls
         self.history.cancel = record
-        if parked:
+        if record.gently:
+            self._loop.cancelling = True
+            return
+        if not self._ledger.calls:
             self.site.append(StartRecord(self.number, at=record.at))
-            self._begun_parked = False
+            self._is_parked = False
         self._deliver_cancel(record)
         self._settle()
 
     def _deliver_cancel(self, record: CancelRecord) -> None:
-        if not self._root_done:
+        if record.gently and self._ledger.is_under_way:
+            self._loop.cancelling = True
+        elif not self._root_done:
             self._loop.cancel(record.at)
             self._turn()
 

@@ -57,6 +57,10 @@ class Program(Protocol):
         """Whether a graceful stop began."""
         ...
 
+    def entropy(self) -> str:
+        """Something by chance, in hexadecimal."""
+        ...
+
     def now_us(self, not_before_us: int = 0) -> int:
         """The wall clock, never before what was heard already."""
         ...
@@ -152,16 +156,16 @@ class Site(Protocol):
         """The options of a call's method."""
         ...
 
-    def method(self, op: CallOp) -> BoundMethod:
-        """The implementation of a call's method."""
+    def method(self, field: str, name: str) -> BoundMethod:
+        """The implementation of a capability's method."""
         ...
 
     def schedules_of(self, identity: tuple[str, ...]) -> Sequence[Sent]:
         """The instance's named schedules."""
         ...
 
-    def denied(self, op: CallOp) -> str | None:
-        """Why policy forbids a call, or None."""
+    def denied(self, field: str, name: str) -> str | None:
+        """Why policy forbids to call a capability's method, or None."""
         ...
 
     def exclusive(self, accepted: EventRecord) -> bool:

@@ -220,15 +220,15 @@ class AgentRuntime:
 
     def options(self, op: CallOp) -> CallOptions:
         """The options of a call's method."""
-        return self.method(op).options
+        return self._methods[op.field, op.method.name].options
 
-    def method(self, op: CallOp) -> BoundMethod:
-        """The implementation of a call's method."""
-        return self._methods[op.field, op.method.name]
+    def method(self, field: str, name: str) -> BoundMethod:
+        """The implementation of a capability's method."""
+        return self._methods[field, name]
 
-    def denied(self, op: CallOp) -> str | None:
-        """Why policy forbids a call, or None."""
-        return self._deny.get(f"{op.field}.{op.method.name}") if self._deny else None
+    def denied(self, field: str, name: str) -> str | None:
+        """Why policy forbids to call a capability's method, or None."""
+        return self._deny.get(f"{field}.{name}") if self._deny else None
 
     def heard(self, number: int) -> bool:
         """Whether somebody in this program waits for the outcome."""

@@ -51,7 +51,11 @@ class Binding(Generic[A]):
                 interface = inspect.getattr_static(one.type, method)
                 bound = getattr(self.capabilities[name], method)
                 found[name, method] = BoundMethod(
-                    bound, options_of(interface), timeout_us=timeout_us, slots=slots
+                    bound,
+                    options_of(interface),
+                    timeout_us=timeout_us,
+                    retry=options.retry,
+                    slots=slots,
                 )
         return found
 

@@ -75,7 +75,7 @@ class ProgramCore:
     def __init__(self, clock: Clock, listener: Listener, entropy: Callable[[], str]) -> None:
         self.clock = clock
         self.listener = listener
-        self.entropy = entropy
+        self._entropy = entropy
         self.pid = os.getpid()
         self._context = contextvars.copy_context()
         self.loop = asyncio.get_running_loop()
@@ -113,6 +113,10 @@ class ProgramCore:
         return self.stopping or self.dead is not None
 
     # -- time, chance, threads
+
+    def entropy(self) -> str:
+        """Something by chance, in hexadecimal."""
+        return self._entropy()
 
     def now_us(self, not_before_us: int = 0) -> int:
         """The wall clock, never before what is on record already."""

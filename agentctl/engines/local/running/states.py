@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
-import msgspec
 from msgspec import Raw
 
 from agentctl.core.history import JournalHistory
+from agentctl.engines.local.events.calls import members_of
 from agentctl.names import Identity
 from agentctl.sdk.fields import AgentSpec
 
@@ -34,11 +31,3 @@ class States:
     def forget(self, identity: Identity) -> None:
         """Drop the state of an instance that was deleted."""
         self._states.pop(identity, None)
-
-
-def members_of(state: Raw) -> dict[str, bytes]:
-    """A committed state, field by field."""
-    return {name: bytes(raw) for name, raw in _split(state).items()}
-
-
-_split: Final[Callable[[Raw], Mapping[str, Raw]]] = msgspec.json.Decoder(dict[str, Raw]).decode

@@ -1,0 +1,54 @@
+"""Running a handler to its end, and undoing its done steps if it failed for good or was cancelled.
+
+A bug undoes nothing: the event runs on from its record once the program is mended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.steps import undo_all
+
+
+async def undone_if_failed(
+    handler: Callable[[], Coroutine[Any, Any, Any]],
+    loop: HandlerLoop,
+    is_failure: Callable[[BaseException], bool],
+) -> Any:
+    """Run a handler; undo what it did in steps if it doesn't complete.
+
+    Raises:
+        BaseException: what the handler raised; in a group with what failed while it was undone.
+    """
+    try:
+        value = await handler()
+    except BaseException as error:
+        cancelled = loop.cancelling and isinstance(error, asyncio.CancelledError)
+        if not loop.undoing or not (cancelled or is_failure(error)):
+            raise
+        failed = await _undo(loop)
+        if failed:
+            first = [] if cancelled else [error]
+            what = "it was cancelled" if cancelled else "it failed"
+            raise BaseExceptionGroup(
+                f"{what}, and what it had done wasn't all undone", [*first, *failed]
+            ) from None
+        raise
+    if loop.cancelling and loop.undoing:  # it swallowed the cancellation, and ends by it anyway
+        await _undo(loop)
+    return value
+
+
+async def _undo(loop: HandlerLoop) -> list[Exception]:
+    """Undo it in a task of its own: a cancellation that comes meanwhile breaks nothing off."""
+    task = loop.create_task(undo_all(loop), name="undoing")
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            continue
+    found: list[Exception] = task.result()
+    return found

@@ -1,0 +1,146 @@
+"""Inputs from outside: questions of a handler, and steps that wait for what only a person knows.
+
+A question is on record before anything that the handler does after it (R2, R21): whoever learns
+its key can answer it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from agentctl.errors import ControlFlow, UsageError
+from agentctl.sdk.capability import Duration
+from agentctl.sdk.context import CALL, handler_loop
+from agentctl.sdk.execution import QuestionOp
+from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.moments import wait_us
+from agentctl.sdk.scope import SCOPE
+from agentctl.value_schemas import InputType, describe
+from agentctl.values import codec
+
+if TYPE_CHECKING:
+    import asyncio
+
+T = TypeVar("T")
+
+LONGEST_TEXT: Final = 4000
+"""Of a question, in characters."""
+
+
+class Question(Generic[T]):
+    """A question on record; await it for the answer, as often as you like.
+
+    Raises:
+        TimeoutError: when awaited: its time is over, and nobody answered.
+    """
+
+    __slots__ = ("_future", "_loop", "_path")
+
+    def __init__(self, loop: HandlerLoop, path: str, future: asyncio.Future[T]) -> None:
+        self._loop = loop
+        self._path = path
+        self._future = future
+
+    @property
+    def key(self) -> str:
+        """Its call key, `Bot-7-3`, to be sent along: by it, it is answered."""
+        return self._loop.execution.key(self._path)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        import asyncio
+
+        # Who gives up waiting leaves the question open: it can be awaited again.
+        return asyncio.shield(self._future).__await__()
+
+    def give_up(self) -> None:
+        """Ask no more; an answer is refused from then on."""
+        if not self._future.done():
+            self._loop.drop(self._path)
+            self._future.cancel()
+
+
+async def question(text: str, type_: type[T], /, *, timeout: Duration | None = None) -> Question[T]:
+    """Put a question on record; it can be answered from then on, also before it is awaited.
+
+    Args:
+        type_: what the answer must be.
+        timeout: seconds, or a timedelta, after which awaiting it raises `TimeoutError`.
+
+    Raises:
+        UsageError: it isn't asked in a handler, or makes no sense.
+    """
+    loop = handler_loop("question()")
+    loop.refuse_once_closed()
+    what = _input_type(text, type_)
+    path = loop.branch().next_path()
+    until_us = None if timeout is None else loop.now_us + max(0, wait_us("the timeout", timeout))
+    future = loop.open(path)
+    future.add_done_callback(_taken_note_of)
+    loop.execution.submit(QuestionOp(path, text, what, codec(type_), until_us))
+    return Question(loop, path, future)
+
+
+def _taken_note_of(future: asyncio.Future[Any]) -> None:
+    """That nobody answered is no fault, where the handler never came to await it."""
+    if not future.cancelled():
+        future.exception()
+
+
+async def wait_for_input(text: str, type_: type[T], /, *, timeout: Duration | None = None) -> T:
+    """Ask a person or a webhook, and wait for the answer; arguments as those of `question`.
+
+    Raises:
+        TimeoutError: nobody answered in time.
+    """
+    asked = await question(text, type_, timeout=timeout)
+    try:
+        return await asked
+    finally:
+        asked.give_up()
+
+
+class WaitForInput(ControlFlow):
+    """Raised in a step: it waits for an input of this type, and then runs again.
+
+    Attributes:
+        text: what is wanted, for people.
+        what: the type of the input.
+        timeout_us: how long it waits; then the step has failed with `TimeoutError`.
+
+    Raises:
+        UsageError: it makes no sense.
+    """
+
+    def __init__(
+        self, text: str, type_: type[object], /, *, timeout: Duration | None = None
+    ) -> None:
+        super().__init__(text)
+        self.text = text
+        self.what = _input_type(text, type_)
+        self.timeout_us = None if timeout is None else max(0, wait_us("the timeout", timeout))
+
+
+def resume_input(type_: type[T], /) -> T | None:
+    """The input that a waiting step was resumed with; None: it hasn't waited yet.
+
+    Raises:
+        UsageError: it isn't used in a step.
+        NotRecordable: the input isn't of this type.
+    """
+    ctx = CALL.get()
+    if ctx is None or SCOPE.get() is None:
+        raise UsageError("resume_input() works in a step", hint="a handler uses wait_for_input()")
+    if ctx.input is None:
+        return None
+    value: T = codec(type_).decode(ctx.input)
+    return value
+
+
+def _input_type(text: object, type_: object) -> InputType:
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT:
+        raise UsageError(f"a question is a text, and this is {text!r:.80}")
+    try:
+        return describe(type_)
+    except TypeError as error:
+        raise UsageError(f"an input can't be of this type: {error}") from None
