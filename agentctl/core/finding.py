@@ -65,9 +65,9 @@ def _by_number(history: JournalHistory, number: int) -> Found | None:
     aside = history.asides.get(number)
     if aside is not None:
         return Found(number, aside.of, over=SET_ASIDE)
-    for outcome in history.outcomes.values():
-        if outcome.outcome == number:
-            return Found(number, outcome.of, over=outcome.status)
+    outcome = history.outcomes.of_event(number)
+    if outcome is not None:
+        return Found(number, outcome.of, over=outcome.status)
     return Found(number, ()) if 0 < number < history.next_event else None
 
 

@@ -22,6 +22,11 @@ class KeyOutcomes(Mapping[InstanceKey, OutcomeRecord]):
     def __init__(self) -> None:
         self._passing: OrderedDict[InstanceKey, OutcomeRecord] = OrderedDict()
         self._lasting: dict[InstanceKey, OutcomeRecord] = {}
+        self._of_events: dict[int, OutcomeRecord] = {}
+
+    def of_event(self, number: int) -> OutcomeRecord | None:
+        """How an event ended, if that is remembered for its key."""
+        return self._of_events.get(number)
 
     def __getitem__(self, at: InstanceKey) -> OutcomeRecord:
         found = self._passing.get(at)
@@ -37,6 +42,7 @@ class KeyOutcomes(Mapping[InstanceKey, OutcomeRecord]):
         """Take an outcome; a key that was used anew goes behind the others."""
         at = outcome.of, outcome.key
         self.drop(at)
+        self._of_events[outcome.outcome] = outcome
         if outcome.once:
             self._lasting[at] = outcome
         else:
@@ -44,14 +50,14 @@ class KeyOutcomes(Mapping[InstanceKey, OutcomeRecord]):
 
     def drop(self, at: InstanceKey) -> None:
         """Forget the outcome of one key."""
-        self._passing.pop(at, None)
-        self._lasting.pop(at, None)
+        gone = self._passing.pop(at, None) or self._lasting.pop(at, None)
+        if gone is not None:
+            del self._of_events[gone.outcome]
 
     def forget_before(self, before_us: int) -> None:
         """Forget those that ended before then, workflows' aside."""
-        passing = self._passing
-        while passing and next(iter(passing.values())).at < before_us:
-            passing.popitem(last=False)
+        while self._passing and next(iter(self._passing.values())).at < before_us:
+            self.drop(next(iter(self._passing)))
 
     def forget(self, of: Identity) -> None:
         """Forget those of an instance that was deleted."""

@@ -306,15 +306,24 @@ def _timed(line: bytes, times: Mapping[str, int]) -> bytes:
     return encode(record)
 
 
-def fresh_bodies(event: SetAsideEvent, number: int, nonce: str, at_us: int) -> list[bytes]:
-    """The batch that makes a new event of a set-aside one; its first line decides."""
+def fresh_bodies(
+    event: SetAsideEvent, number: int, nonce: str, at_us: int, *, run: AsideRecord | None = None
+) -> list[bytes]:
+    """The batch that makes a new event of a set-aside one; its first line decides.
+
+    Args:
+        run: what the journal keeps of it, if it is a workflow's run: it is one again.
+    """
     accepted = EventRecord(
         number,
         event.handler,
         event.args,
         kwargs=event.kwargs or UNSET,
         of=event.of,
+        key=None if run is None else run.key,
+        digest=None if run is None else run.digest,
         was=event.number,
+        once=run is not None,
         nonce=nonce,
         at=at_us,
     )

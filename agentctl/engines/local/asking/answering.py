@@ -222,6 +222,9 @@ class Answering:
         number = history.asked.get(asking)
         if number is None and not history.lies_aside(asking):
             wanted = wanted_by(runtime.spec, request)
+            same = find_same(runtime.name, history, wanted)
+            if same is not None:
+                return await self._joined(runtime, number_of(same), request, asker=asker)
             deadlocks.check(self._agents, self.waits, request, asker)
             number = self.put(runtime, wanted)
         elif number is not None and asker is not None:
@@ -231,6 +234,18 @@ class Answering:
         waiter = runtime.waiters.wait_for_answer(asking)
         with self.waits.between(asker, asked):
             return answer_of(await waiter)
+
+    async def _joined(
+        self, runtime: AgentRuntime, number: int, request: AskRequest, *, asker: EventId | None
+    ) -> Asked:
+        """Answer with the end of a workflow's run that others asked for before."""
+        if asker is not None and number in runtime.open:
+            self._check_known((runtime.name, number), request, asker)
+        with self.waits.between(asker, (runtime.name, number)):
+            while number in runtime.open:  # that it is stuck is no answer
+                await runtime.waiters.wait_for(number)
+        await self.durable(runtime)
+        return answer_of(runtime.ends.end_of(number))
 
     async def outcome(self, request: OutcomeRequest, sender: Sender | None = None) -> Asked:
         """Answer with the outcome of what a timing made, however long that takes.

@@ -13,7 +13,7 @@ from agentctl.core.timing import check_key
 from agentctl.engines.local.asking import words
 from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.events.questions import AskRequest
-from agentctl.engines.local.running.accepting import Wanted, digest_of
+from agentctl.engines.local.running.accepting import Wanted, digest_of, once
 from agentctl.engines.port import InvokeRequest
 from agentctl.errors import AgentctlError, BadArguments
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
@@ -50,7 +50,7 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
     key = request.key
     if key is not None:
         check_key(key)
-    return Wanted(
+    wanted = Wanted(
         spec.check_identity(request.identity),
         handler.name,
         raw,
@@ -60,12 +60,13 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
         digest=None if key is None else digest_of(handler, raw, named),
         request=request.id,
     )
+    return once(handler, wanted)
 
 
 def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
     """Check what another agent asks for, by its handler."""
     handler, raw, named = checked_request(spec, request)
-    return Wanted(
+    wanted = Wanted(
         spec.check_identity(request.identity),
         handler.name,
         raw,
@@ -74,6 +75,7 @@ def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
         asker=request.asker,
         behind=request.behind,
     )
+    return once(handler, wanted)
 
 
 def checked_request(

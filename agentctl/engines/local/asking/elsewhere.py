@@ -30,6 +30,7 @@ from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest
 from agentctl.engines.local.events.outcomes import of_outcome, of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.options import EngineOptions
+from agentctl.engines.local.running.accepting import find_same, number_of
 from agentctl.errors import AgentctlError, Damaged, DiskTrouble, Interrupted, Locked, NotFound
 from agentctl.names import Address
 from agentctl.sdk.agent import spec_of
@@ -225,8 +226,11 @@ class Elsewhere:
                 return _read(ground, request, cls), None
             history = ground.history
             number = history.event_for(request.asking)
-            if number is not None and number in history.kept.events:
-                return _answer(ground, number), None
+            if number is None and wanted.once and (same := find_same(spec.name, history, wanted)):
+                number = number_of(same)
+            answer = None if number is None else _kept_answer(ground, number)
+            if answer is not None:
+                return answer, None
             if number is None and not history.lies_aside(request.asking):
                 ground.accept(wanted)
             return None, self._look(request.agent)
@@ -237,13 +241,9 @@ class Elsewhere:
             number = number_for(ground.history, request)
             if number is None or number in ground.history.open or number in ground.history.asides:
                 return None, self._look(request.agent)
-            kept = ground.history.kept.events.get(number)
-            if kept is not None:
-                return _answer(ground, number), None
-            for outcome in ground.history.outcomes.values():
-                if outcome.outcome == number:
-                    address = Address(request.agent, outcome.of, number)
-                    return answer_of(of_outcome(address, outcome)), None
+            answer = _kept_answer(ground, number)
+            if answer is not None:
+                return answer, None
         raise gone(request)
 
     def _opened(self, agent: str) -> cold.Opening:
@@ -285,6 +285,16 @@ class Elsewhere:
         except (NotFound, DiskTrouble, Damaged):
             pass  # it is remembered there until the next start here
         return True
+
+
+def _kept_answer(ground: cold.ColdGround, number: int) -> Asked | None:
+    """How an event ended, if it did and that is kept."""
+    if number in ground.history.kept.events:
+        return _answer(ground, number)
+    outcome = ground.history.outcomes.of_event(number)
+    if outcome is None:
+        return None
+    return answer_of(of_outcome(Address(ground.agent, outcome.of, number), outcome))
 
 
 def _answer(ground: cold.ColdGround, number: int) -> Asked:

@@ -14,7 +14,7 @@ from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.outcomes import outcome_request
 from agentctl.engines.local.asking.timings import LocalTimings
 from agentctl.engines.local.events.effects import SendRequest
-from agentctl.engines.local.running.accepting import Wanted
+from agentctl.engines.local.running.accepting import Wanted, find_same, number_of, once
 from agentctl.errors import OutcomeGone
 from agentctl.sdk.execution import Target
 from agentctl.times import Clock
@@ -35,8 +35,13 @@ class HostInvoker:
         handler = runtime.spec.handlers[target.name]
         identity = runtime.spec.check_identity(target.identity)
         raw = handler.signature.encode(args, kwargs)
-        number = self._answering.put(runtime, Wanted(identity, handler.name, *raw))
-        end = await runtime.ends.wait_for(number)
+        wanted = once(handler, Wanted(identity, handler.name, *raw))
+        same = find_same(runtime.name, runtime.history, wanted)
+        number = self._answering.put(runtime, wanted) if same is None else number_of(same)
+        waiter = runtime.ends.wait_for(number)
+        if same is not None:
+            await self._answering.durable(runtime)
+        end = await waiter
         if end.error is not None:
             raise end.error
         assert end.ended.result is not None

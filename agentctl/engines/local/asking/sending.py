@@ -14,13 +14,13 @@ from agentctl.core.history import JournalHistory
 from agentctl.core.setting import Wish
 from agentctl.core.timing import Sent, Timing, check
 from agentctl.engines.changes import Accepted
-from agentctl.engines.local.asking.checking import checked_request, wanted_of
+from agentctl.engines.local.asking.checking import checked_request, handler_of, wanted_of
 from agentctl.engines.local.changing import scheduling
 from agentctl.engines.local.changing.ground import Ground
 from agentctl.engines.local.changing.operations import answer_again, answered
 from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.options import random_part
-from agentctl.engines.local.running.accepting import Wanted, digest_of
+from agentctl.engines.local.running.accepting import Wanted, check_repeatable, digest_of, once
 from agentctl.engines.port import InvokeRequest
 from agentctl.engines.schedules import Scheduled, SetRequest
 from agentctl.errors import UsageError
@@ -94,7 +94,7 @@ def wanted_by_timing(spec: AgentSpec, request: SendRequest, from_: str | None = 
     """
     handler, raw, named = checked_request(spec, request)
     timing = request.timing
-    return Wanted(
+    wanted = Wanted(
         spec.check_identity(request.identity),
         handler.name,
         raw,
@@ -107,11 +107,13 @@ def wanted_by_timing(spec: AgentSpec, request: SendRequest, from_: str | None = 
         request=request.id,
         owed=bool(request.id),
     )
+    return once(handler, wanted)
 
 
 def wish_of(spec: AgentSpec, request: SendRequest, from_: str | None = None) -> Wish:
     """The schedule that a timing with a name asks for, checked by its handler."""
     handler, raw, named = checked_request(spec, request)
+    check_repeatable(handler)
     identity = spec.check_identity(request.identity)
     return Wish(identity, handler.name, raw, named, request.timing, "code", from_)
 
@@ -141,6 +143,7 @@ def wish_by(spec: AgentSpec, request: SetRequest) -> Wish:
     if timing.name is None:
         raise UsageError("a schedule has a name", hint="give it one: --name report")
     check(timing)
+    check_repeatable(handler_of(spec, request.handler))
     wanted = wanted_of(
         spec,
         InvokeRequest(

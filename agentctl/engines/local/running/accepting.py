@@ -5,13 +5,15 @@ Decides from what the journal says; `AgentRuntime` puts it on record.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct, UnsetType, structs
 
 from agentctl.core.history import JournalHistory
 from agentctl.core.timetable import Run
 from agentctl.engines.changes import Accepted
-from agentctl.errors import KeyReused, SetAside
+from agentctl.errors import KeyReused, SetAside, UsageError
 from agentctl.names import Identity, format_instance
 from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AnsweredRecord
@@ -85,6 +87,40 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
         """The record of what is answered, so that who asks again changes nothing."""
         value = Raw(msgspec.json.encode(accepted))
         return AnsweredRecord(self.request, "invoke", value, owed=self.owed, at=at_us)
+
+
+RUN_KEY: Final = "run"
+"""Under this key a workflow's only run is known in its instance."""
+
+
+def once(handler: HandlerSpec, wanted: Wanted) -> Wanted:
+    """A workflow's run has the key that its instance gives it; anything else is as it is.
+
+    Raises:
+        UsageError: it came with a key of its own.
+    """
+    if not handler.once:
+        return wanted
+    if wanted.key not in (None, RUN_KEY):
+        raise UsageError(
+            f"{handler.signature.title} came with the key {wanted.key!r}",
+            hint="leave it out: a workflow's instance runs once, and gives its outcome again",
+        )
+    digest = digest_of(handler, wanted.args, wanted.kwargs)
+    return structs.replace(wanted, key=RUN_KEY, digest=digest, once=True)
+
+
+def check_repeatable(handler: HandlerSpec) -> None:
+    """Refuse a schedule of what runs once.
+
+    Raises:
+        UsageError: it is a workflow's run.
+    """
+    if handler.once:
+        raise UsageError(
+            f"{handler.signature.title} runs once, and can't be a schedule",
+            hint="start it by trigger, after or at without a name; or schedule a handler that does",
+        )
 
 
 def digest_of(handler: HandlerSpec, args: bytes, kwargs: bytes | None) -> str:

@@ -38,9 +38,8 @@ class Ends:
         event = self._history.open.get(number) or self._history.kept.events.get(number)
         if event is not None:
             return Address(self._agent, event.accepted.of, number)
-        outcomes = self._history.outcomes.values()
-        ofs = (one.of for one in outcomes if one.outcome == number)
-        return Address(self._agent, next(ofs, ()), number)
+        outcome = self._history.outcomes.of_event(number)
+        return Address(self._agent, () if outcome is None else outcome.of, number)
 
     def wait_for(self, number: int) -> Waiter:
         """A future of an event's end, or of what is known of it already.
@@ -68,9 +67,9 @@ class Ends:
         event = self._history.kept.events.get(number)
         if event is not None and event.end is not None:
             return of_record(self.address_of(number), event.accepted.handler, event.end)
-        for outcome in self._history.outcomes.values():
-            if outcome.outcome == number:
-                return of_outcome(self.address_of(number), outcome)
+        outcome = self._history.outcomes.of_event(number)
+        if outcome is not None:
+            return of_outcome(self.address_of(number), outcome)
         raise NotFound(
             f"event {number} of {self._agent} isn't open, and nothing is kept of it",
             hint="the setting keep says how many ended events are kept",
