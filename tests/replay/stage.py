@@ -228,12 +228,12 @@ class Stage:
         return {name: one.default for name, one in self.spec.state.items()}
 
     def options(self, op: Any) -> Any:
-        return self.method(op).options
+        return self.method(op.field, op.method.name).options
 
-    def method(self, op: Any) -> Any:
-        return self._methods[op.field, op.method.name]
+    def method(self, field: str, name: str) -> Any:
+        return self._methods[field, name]
 
-    def denied(self, _op: Any) -> str | None:
+    def denied(self, _field: str, _name: str) -> str | None:
         return None
 
     def exclusive(self, _accepted: EventRecord) -> bool:
