@@ -10,7 +10,9 @@ from agentctl.engines.local.running.queue import EventQueue, Permits
 
 ranks = st.integers(0, 2)
 moves = st.lists(
-    st.tuples(st.sampled_from(["add", "add", "park", "resume", "end", "withdraw", "gate"]), ranks),
+    st.tuples(
+        st.sampled_from(["add", "add", "again", "park", "resume", "end", "withdraw", "gate"]), ranks
+    ),
     max_size=60,
 )
 
@@ -75,6 +77,9 @@ def test_r22_the_queue_does_what_a_plain_list_would(at_once, of_lanes, moves):
         if move == "add":
             queue.add(number, rank)
             model.to_begin.append((rank, number))
+        elif move == "again":
+            queue.add(number, rank, begun=True)
+            model.going_on.append((rank, number))
         elif move in ("park", "end") and mine:
             model.executing.remove(mine[0])
             queue.give_back(mine[0][1])

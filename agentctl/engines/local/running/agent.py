@@ -26,7 +26,7 @@ from agentctl.engines.local.running.calendar import Agenda, Calendar
 from agentctl.engines.local.running.committer import Committer
 from agentctl.engines.local.running.compacting import Compacting
 from agentctl.engines.local.running.ends import Ends
-from agentctl.engines.local.running.instances import Instances
+from agentctl.engines.local.running.instances import Instances, goes_first
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.running.queue import EventQueue, Permits
 from agentctl.engines.local.running.room import Room
@@ -158,10 +158,10 @@ class AgentRuntime:
     def queue(self, history: EventHistory) -> None:
         """Let an event begin as soon as its schedule, its instance and a permit are free."""
         if self.may_begin(history.accepted):
-            self._add(history.accepted)
+            self._add(history)
 
-    def _add(self, accepted: EventRecord) -> None:
-        self.events.add(accepted.event, rank_of(accepted.lane))
+    def _add(self, event: EventHistory) -> None:
+        self.events.add(event.number, rank_of(event.accepted.lane), begun=goes_first(event))
 
     def may_begin(self, accepted: EventRecord) -> bool:
         """Whether the event may begin as far as its schedule and its instance go; else it waits."""
@@ -319,10 +319,10 @@ class AgentRuntime:
         """Let those begin that waited for this event: for its instance, for its schedule."""
         following = self.instances.free(accepted.event)
         if following is not None:
-            self._add(self.open[following].accepted)
+            self._add(self.open[following])
         following = self.calendar.ended(accepted, stuck=accepted.event in self.stuck)
         if following is not None and self._takes_instance(self.open[following].accepted):
-            self._add(self.open[following].accepted)
+            self._add(self.open[following])
 
     def _tell(self, number: int, asking: Asking | None, end: End) -> None:
         heard = self.waiters.heard(number) or asking is not None

@@ -27,23 +27,29 @@ class Permits:
 
 
 class _Lane:
-    """One lane: who waits in it to begin and to go on, and how many of it execute."""
+    """One lane: how many of it execute, and who waits to.
 
-    __slots__ = ("executing", "permits", "ready", "resume")
+    Attributes:
+        going_on: those that have begun, with the path of the wait that is over; without one they
+            begin anew, after a restart.
+        ready: those that haven't.
+    """
+
+    __slots__ = ("executing", "going_on", "permits", "ready")
 
     def __init__(self, permits: int) -> None:
         self.permits = permits
         self.executing = 0
+        self.going_on: deque[tuple[int, str | None]] = deque()
         self.ready: deque[int] = deque()
-        self.resume: deque[tuple[int, str]] = deque()
 
 
 class EventQueue:
     """The queue of one agent; a lane is given by its rank.
 
-    No permit stays free while an event waits that may have it. Who gets it: those whose wait is
-    over before those that begin, so that what is under way comes to its end; then by lane; then
-    in order. A lane that has all its permits out is passed over, so it holds nobody up.
+    No permit stays free while an event waits that may have it. Who gets it: those that
+    have begun before those that haven't, so that what is under way comes to its end; then by lane;
+    then in order. A lane that has all its permits out is passed over, so it holds nobody up.
 
     So a lane can starve: while higher ones have enough to do for all of `concurrency`, a lower one
     gets nothing. What prevents it are permits: if those of the higher lanes come to less than
@@ -78,23 +84,29 @@ class EventQueue:
         self._waiting = 0
         self._pumping = False
 
-    def add(self, number: int, rank: int) -> None:
-        """Let an event begin when its turn comes."""
-        self._lanes[rank].ready.append(number)
+    def add(self, number: int, rank: int, *, begun: bool = False) -> None:
+        """Let an event begin when its turn comes; `begun`: it had, before the program did."""
+        if begun:
+            self._lanes[rank].going_on.append((number, None))
+        else:
+            self._lanes[rank].ready.append(number)
         self._waiting += 1
         self.pump_soon()
 
     def resume(self, number: int, path: str, rank: int) -> None:
         """Let an event go on when there is a permit: its wait for `path` is over."""
-        self._lanes[rank].resume.append((number, path))
+        self._lanes[rank].going_on.append((number, path))
         self._waiting += 1
         self.pump_soon()
 
     def withdraw(self, number: int, rank: int) -> None:
         """Let an event no longer wait to begin."""
-        ready = self._lanes[rank].ready
-        if number in ready:
-            ready.remove(number)
+        lane = self._lanes[rank]
+        if number in lane.ready:
+            lane.ready.remove(number)
+            self._waiting -= 1
+        elif (number, None) in lane.going_on:
+            lane.going_on.remove((number, None))
             self._waiting -= 1
 
     def take_permit(self, number: int, rank: int) -> None:
@@ -120,7 +132,7 @@ class EventQueue:
         return self._next() is not None
 
     def _next(self) -> _Lane | None:
-        """The lane whose turn it is: who waits in it to go on comes first."""
+        """The lane whose turn it is; those of it that have begun come first."""
         if not self._waiting or len(self.executing) >= self._permits:
             return None
         if not self._program.gate_open:
@@ -128,7 +140,7 @@ class EventQueue:
         to_begin = None
         for lane in self._lanes:
             if lane.executing < lane.permits:
-                if lane.resume:
+                if lane.going_on:
                     return lane
                 if lane.ready and to_begin is None:
                     to_begin = lane
@@ -147,10 +159,13 @@ class EventQueue:
             if lane is None or self._program.stopping:
                 break
             self._waiting -= 1
-            if lane.resume:
-                self._go_on(*lane.resume.popleft())
+            number, path = (
+                lane.going_on.popleft() if lane.going_on else (lane.ready.popleft(), None)
+            )
+            if path is None:
+                self._begin(number)
             else:
-                self._begin(lane.ready.popleft())
+                self._go_on(number, path)
         if self.can_begin:
             self.pump_soon()
         self._program.settle_soon()
