@@ -22,6 +22,7 @@ class ScheduleRecord(RecordBase, frozen=True, rename={"from_": "from"}):
             an occurrence may begin.
         key: the idempotency key of the event that a single one makes.
         source: `code`, `file` or `shell`.
+        lane: that of its occurrences; None: medium.
         seed: what the shift of each occurrence within `jitter` follows from.
         from_: the call that set it, if one of this agent's did; it counts with that call's result.
     """
@@ -43,6 +44,7 @@ class ScheduleRecord(RecordBase, frozen=True, rename={"from_": "from"}):
     source: str = "code"
     seed: str = ""
     paused: bool = False
+    lane: str | None = None
     from_: str | None = None
     by: str = ""
     at: int = 0

@@ -25,7 +25,7 @@ TAKES_VALUE: Final = frozenset(
         *("-n", "--number", "--status", "--fail-on"),
         *("-i", "--idempotency-key", "--if-full", "--for", "--at", "--schedule-at", "--in", "--tz"),
         *("--name", "--every", "--first", "--cron", "--missed", "--overlap", "--jitter"),
-        *("--max-late", "--from"),
+        *("--max-late", "--from", "--priority"),
     ]
 )
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")

@@ -73,6 +73,8 @@ def policies(schedule: KeptSchedule) -> str:
         said.append(f"jitter={seconds(schedule.jitter_s)}")
     if schedule.max_late_s is not None:
         said.append(f"max-late={seconds(schedule.max_late_s)}")
+    if schedule.priority != "medium":
+        said.append(f"priority={schedule.priority}")
     return " ".join(said)
 
 

@@ -15,6 +15,7 @@ from agentctl.cli.options import COLORS, FORMATS, GLOBAL_FLAGS, TAKES_VALUE
 from agentctl.cli.parsing import options_of, typer_command
 from agentctl.cli.table import COMMANDS, HELP
 from agentctl.cli.topics import TOPICS
+from agentctl.core.lanes import LANES
 from agentctl.core.timing import Missed, Overlap
 from agentctl.engines.changes import State
 from agentctl.ops.health import FAILS
@@ -34,6 +35,7 @@ _VALUES: Final[Mapping[str, Sequence[str]]] = {
     "--for": _STATES,
     "--fail-on": FAILS,
     "--if-full": ("wait", "refuse"),
+    "--priority": LANES,
     "--missed": get_args(Missed),
     "--overlap": get_args(Overlap),
     "--log-format": ("text", "json"),

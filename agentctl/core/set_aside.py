@@ -307,11 +307,18 @@ def _timed(line: bytes, times: Mapping[str, int]) -> bytes:
 
 
 def fresh_bodies(
-    event: SetAsideEvent, number: int, nonce: str, at_us: int, *, run: AsideRecord | None = None
+    event: SetAsideEvent,
+    number: int,
+    nonce: str,
+    at_us: int,
+    *,
+    lane: str | None = None,
+    run: AsideRecord | None = None,
 ) -> list[bytes]:
     """The batch that makes a new event of a set-aside one; its first line decides.
 
     Args:
+        lane: as in the set-aside event's record.
         run: what the journal keeps of it, if it is a workflow's run: it is one again.
     """
     accepted = EventRecord(
@@ -321,6 +328,7 @@ def fresh_bodies(
         kwargs=event.kwargs or UNSET,
         of=event.of,
         key=None if run is None else run.key,
+        lane=lane,
         digest=None if run is None else run.digest,
         was=event.number,
         once=run is not None,

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agentctl.core import timetable
+from agentctl.core.lanes import recorded
 from agentctl.core.timing import Sent, Source, Timing
 from agentctl.errors import Conflict
 from agentctl.names import Identity, format_instance, shell_words
@@ -54,6 +55,7 @@ class Wish(msgspec.Struct, frozen=True):
             timing.key,
             self.source,
             seed,
+            lane=recorded(timing.priority),
             from_=self.from_,
             by=self.by,
             at=now_us if at_us is None else at_us,

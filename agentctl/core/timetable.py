@@ -183,7 +183,7 @@ def upcoming(schedule: ScheduleRecord, *, after_us: int, count: int) -> Sequence
 
 
 _COMPARED: Final = (
-    "handler", "key", "period", "cron", "tz", "missed", "overlap", "jitter", "late",
+    "handler", "key", "period", "cron", "tz", "missed", "overlap", "jitter", "late", "lane",
 )  # fmt: skip
 
 

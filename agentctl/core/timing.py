@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from agentctl.core.cron import check_cron, read_cron
+from agentctl.core.lanes import Priority, check_priority
 from agentctl.errors import UsageError
 from agentctl.times import LAST_INSTANT_US, format_duration
 from agentctl.zones import find_zone
@@ -46,6 +47,7 @@ class Timing(Struct, frozen=True, omit_defaults=True):
         cron: five fields, in the zone `tz`.
         late_us: how late it may begin; later it is missed.
         key: the idempotency key of the event.
+        priority: the lane in which its events queue.
     """
 
     name: str | None = None
@@ -59,6 +61,7 @@ class Timing(Struct, frozen=True, omit_defaults=True):
     jitter_us: int = 0
     late_us: int | None = None
     key: str | None = None
+    priority: Priority = "medium"
 
     @property
     def recurs(self) -> bool:
@@ -121,6 +124,7 @@ def check(timing: Timing) -> None:
         _check_cron(timing)
     if timing.due_us is not None:
         _check_instant(timing.due_us + max(0, timing.jitter_us), timing.due_us)
+    check_priority(timing.priority)
     _check_policies(timing)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from agentctl.core.lanes import Priority
 from agentctl.engines.changes import Accepted, Answer, Change, Invoked
 from agentctl.engines.schedules import Scheduled, ScheduleView, SetRequest
 from agentctl.engines.views import (
@@ -43,13 +44,12 @@ class InvokeRequest(Struct, frozen=True):
     """An invocation as a face takes it.
 
     Attributes:
-        args: the arguments as JSON values, by position.
-        kwargs: the arguments as JSON values, by name.
+        args, kwargs: the arguments as JSON values, by position and by name.
         words: in place of both: the arguments as a person types them, read by the handler.
         text: in place of all three: a JSON list or object.
         key: the idempotency key (R17).
         due_us: when it is to begin, in microseconds since the epoch; None: as soon as it can.
-        if_full: what to do if too many events wait to begin (R22).
+        priority: the lane in which it queues; `if_full` says what to do if too many do (R22).
         waits: who asks is going to wait for the end.
         id: made once by who asks, however often it asks.
     """
@@ -63,6 +63,7 @@ class InvokeRequest(Struct, frozen=True):
     text: str | None = None
     key: str | None = None
     due_us: int | None = None
+    priority: Priority = "medium"
     if_full: Literal["wait", "refuse"] = "wait"
     waits: bool = False
     id: str = ""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Source, Timing
 from agentctl.names import Address, Identity
@@ -145,3 +146,4 @@ class ScheduleView(Struct, frozen=True):
     paused: bool
     set_us: int
     by: str = ""
+    priority: Priority = "medium"

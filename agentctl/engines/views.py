@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from agentctl.core.lanes import Priority
 from agentctl.engines.changes import State
 from agentctl.names import Address
 
@@ -89,6 +90,7 @@ class EventView(Struct, frozen=True):
     args: bytes = b"[]"
     kwargs: bytes | None = None
     key: str | None = None
+    priority: Priority = "medium"
     accepted_us: int = 0
     started_us: int | None = None
     ended_us: int | None = None

@@ -78,6 +78,7 @@ class KeptSchedule(Struct, frozen=True):
     paused: bool
     set: str | None
     by: str | None
+    priority: str
 
 
 class ScheduleDocument(

@@ -155,6 +155,7 @@ def in_full(view: ScheduleView, *, show_secrets: bool = False) -> KeptSchedule:
         paused=view.paused,
         set=moment(view.set_us),
         by=view.by or None,
+        priority=view.priority,
     )
 
 

@@ -147,6 +147,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
     cancelling: bool
     schedule: str | None
     due: str | None
+    priority: str
 
 
 class SeenInstance(Struct, frozen=True):

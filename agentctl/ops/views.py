@@ -257,6 +257,7 @@ def in_full(event: EventView, *, show_secrets: bool = False) -> InvocationDocume
         cancelling=event.cancelling,
         schedule=event.schedule,
         due=moment(event.due_us),
+        priority=event.priority,
     )
 
 

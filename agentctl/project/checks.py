@@ -94,8 +94,8 @@ def read_flag(table: Table, key: str, default: bool) -> bool:
     return value
 
 
-def read_choice(table: Table, key: str, known: Sequence[str]) -> str:
-    """Read one of a few words; without the key the first of them."""
+def read_choice(table: Table, key: str, known: Sequence[str], default: str = "") -> str:
+    """Read one of a few words; without the key `default`, or the first of them."""
     word = table.text(key)
     if word is not None and word not in known:
         raise table.error(
@@ -103,4 +103,4 @@ def read_choice(table: Table, key: str, known: Sequence[str]) -> str:
             f"expected {', '.join(known[:-1])} or {known[-1]}, not {describe(word)}",
             hint=nearest_hint(word, known, "choices"),
         )
-    return word or known[0]
+    return word or default or known[0]

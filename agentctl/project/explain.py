@@ -58,7 +58,7 @@ def _explain_agent(
             value, source = getattr(carried, name), f"class {agent.name}"
         if name in agent.settings:
             value, source = agent.settings[name], _source(project, (*path, "settings", name))
-        rows.append((f"{at}.settings.{name}", plain_setting(value), source))
+        rows.append((f"{at}.settings.{name}", _plain_argument(plain_setting(value)), source))
     for call, reason in agent.deny.items():
         quoted = (*path, "deny", call)
         source = _source(
@@ -102,6 +102,7 @@ def _explain_schedule(project: Project, one: ScheduleConfig) -> list[Row]:
         "overlap": timing.overlap,
         "jitter": _plain_us(timing.jitter_us),
         "max_late": _plain_us(timing.late_us) or "none",
+        "priority": timing.priority,
         "enabled": one.enabled,
     }
     unread = () if timing.recurs else ("missed", "overlap", "jitter")

@@ -12,6 +12,7 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import Any, Final
 
+from agentctl.core.lanes import LANES
 from agentctl.errors import UsageError
 from agentctl.names import check_agent_name
 from agentctl.project.capability_tables import read_capabilities
@@ -110,10 +111,17 @@ def _read_setting(table: Table, name: str, default: object) -> object:
         return read_flag(table, name, default)
     if isinstance(default, int):
         return read_number(table, name, SMALLEST[name])
+    if isinstance(default, Mapping):
+        return _read_permits(table.table(name))
     assert isinstance(default, timedelta)  # AgentSettings has no other kinds
     if value == "none" and name in MAY_BE_NONE:
         return None
     return read_duration(table, name, ' or "none"' if name in MAY_BE_NONE else "")
+
+
+def _read_permits(table: Table) -> Mapping[str, int]:
+    table.check_keys(LANES)
+    return {lane: read_number(table, lane, 1) for lane in table.values}
 
 
 def _read_deny(table: Table) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ from agentctl.times import from_datetime, to_rfc3339
 
 SCHEDULE_KEYS: Final = (
     *("agent", "instances", "handler", "args", "kwargs", *SCHEDULE_WAYS, "first", "tz"),
-    *("missed", "overlap", "jitter", "max_late", "enabled"),
+    *("missed", "overlap", "jitter", "max_late", "priority", "enabled"),
 )
 _LARGEST: Final = 2**63
 

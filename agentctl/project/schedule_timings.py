@@ -11,6 +11,7 @@ from typing import Final, get_args
 
 from msgspec.structs import replace
 
+from agentctl.core.lanes import LANES
 from agentctl.core.timing import Missed, Overlap, Timing, check
 from agentctl.errors import UsageError
 from agentctl.project.checks import read_choice, read_duration, read_tz
@@ -61,6 +62,7 @@ def read_timing(table: Table, name: str, project_tz: str | None) -> Timing:
         overlap=read_choice(table, "overlap", get_args(Overlap)),  # type: ignore[arg-type]
         jitter_us=_read_us(table, "jitter") or 0,
         late_us=_read_us(table, "max_late", or_none=True),
+        priority=read_choice(table, "priority", LANES, "medium"),  # type: ignore[arg-type]
     )
     _check(table, way, replace(timing, jitter_us=0, late_us=None))
     _check(table, "jitter", replace(timing, late_us=None))

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
+from agentctl.core.lanes import Priority, check_priority
 from agentctl.errors import BadAgentClass, UsageError
 from agentctl.sdk.capability import uses
 from agentctl.sdk.fields import AgentSpec, fresh_transients, read_spec
@@ -65,13 +66,19 @@ class Agent:
         object.__setattr__(self, name, value)
 
     @classmethod
-    def ref(cls, *identity: str | int | uuid.UUID | enum.Enum) -> Self:
+    def ref(
+        cls, *identity: str | int | uuid.UUID | enum.Enum, priority: Priority = "medium"
+    ) -> Self:
         """Refer to one instance, by its identity in the order of the class's fields.
 
+        Args:
+            priority: the lane in which what is asked through the reference queues.
+
         Raises:
-            UsageError: the identity doesn't fit the class.
+            UsageError: the identity doesn't fit the class, or there is no such lane.
         """
-        return refer(cls, spec_of(cls).identity_of(identity))
+        known = spec_of(cls).identity_of(identity)
+        return refer(cls, known, priority=check_priority(priority))
 
     @property
     def schedules(self) -> Mapping[str, ScheduleHandle]:
@@ -97,10 +104,16 @@ def spec_of(cls: type[Agent]) -> AgentSpec:
     return spec
 
 
-def refer(cls: type[A], identity: tuple[str, ...] | None, invoker: Any = None) -> A:
+def refer(
+    cls: type[A],
+    identity: tuple[str, ...] | None,
+    invoker: Any = None,
+    *,
+    priority: Priority = "medium",
+) -> A:
     """Make a reference; its `invoker` is looked up at use unless one is given."""
     made = object.__new__(cls)
-    made.__dict__["__agentctl_reference__"] = Reference(cls, identity, invoker)
+    made.__dict__["__agentctl_reference__"] = Reference(cls, identity, invoker, priority)
     return made
 
 

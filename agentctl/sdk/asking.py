@@ -53,14 +53,15 @@ def _stub(
     signature = spec.queries[name] if query else spec.handlers[name].signature
     listed, named = signature.encode(args, kwargs)
     path = loop.branch().next_path()
-    op = AskOp(path, target, reference.cls, listed, named, query)
+    op = AskOp(path, target, reference.cls, listed, named, query, reference.priority)
     return CallStub(loop, op, signature.title, sys._getframe(3))
 
 
 async def _invoke(
     reference: Reference, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    return await reference.find_invoker().invoke(reference.target(name), args, kwargs)
+    target = reference.target(name)
+    return await reference.find_invoker().invoke(target, args, kwargs, reference.priority)
 
 
 async def _query(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 
@@ -78,6 +79,7 @@ class AskOp(Struct, frozen=True):
         args: the arguments as a JSON list.
         kwargs: the arguments that go by name, as a JSON object; None if there are none.
         query: it only reads the committed state.
+        priority: the lane in which its event queues.
     """
 
     path: str
@@ -86,6 +88,7 @@ class AskOp(Struct, frozen=True):
     args: bytes
     kwargs: bytes | None
     query: bool
+    priority: Priority = "medium"
 
 
 class SendOp(Struct, frozen=True):
@@ -262,7 +265,13 @@ class Execution(Protocol):
 class Invoker(Protocol):
     """Whatever runs agents in this program; references and hosts invoke through it."""
 
-    async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    async def invoke(
+        self,
+        target: Target,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        priority: Priority = "medium",
+    ) -> Any:
         """Accept an event and wait for its outcome."""
         ...
 

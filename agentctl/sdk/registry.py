@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from weakref import WeakValueDictionary
 
+from agentctl.core.lanes import Priority
 from agentctl.errors import AgentctlError, UsageError
 from agentctl.sdk.execution import Invoker, Target
 
@@ -64,11 +65,13 @@ class Reference:
     Attributes:
         identity: None where the agent has identity fields and none were given.
         invoker: None: whoever runs the agent at the moment of use.
+        priority: the lane in which what it asks for queues.
     """
 
     cls: type
     identity: tuple[str, ...] | None
     invoker: Invoker | None = None
+    priority: Priority = "medium"
 
     @property
     def agent(self) -> str:

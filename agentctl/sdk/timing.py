@@ -10,12 +10,13 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import FrameType, MethodType
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from msgspec import structs
 
+from agentctl.core.lanes import Priority
 from agentctl.core.timing import Missed, Overlap, Timing, check
-from agentctl.errors import NotInThisVersion, UsageError
+from agentctl.errors import UsageError
 from agentctl.sdk.asking import ask
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import Zone
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 M = TypeVar("M", bound=Made)
-
-Priority: TypeAlias = Literal["high", "medium", "low"]
 
 
 class BoundHandler(Generic[P, R_co]):
@@ -59,7 +58,7 @@ class BoundHandler(Generic[P, R_co]):
         return ask(reference, self._handler.name, args, kwargs)
 
     def trigger(
-        self, *, key: str | None = None, priority: Priority = "medium"
+        self, *, key: str | None = None, priority: Priority | None = None
     ) -> Callable[P, Awaitable[Token[R_co]]]:
         """Schedule it now, without waiting."""
         return self._timed("trigger", priority, Timing(key=key), Token)
@@ -71,7 +70,7 @@ class BoundHandler(Generic[P, R_co]):
         *,
         name: str | None = None,
         key: str | None = None,
-        priority: Priority = "medium",
+        priority: Priority | None = None,
         max_late: Duration | None = None,
     ) -> Callable[P, Awaitable[Token[R_co]]]:
         """Schedule it once, later: after so many seconds, or a timedelta; zero and less: now.
@@ -79,6 +78,7 @@ class BoundHandler(Generic[P, R_co]):
         Args:
             name: makes it a schedule of the instance, in the place of one of the same name.
             key: the idempotency key of the event.
+            priority: the lane in which the event queues; default: that of the reference.
             max_late: how late it may begin; later it is missed.
 
         Raises:
@@ -94,7 +94,7 @@ class BoundHandler(Generic[P, R_co]):
         *,
         name: str | None = None,
         key: str | None = None,
-        priority: Priority = "medium",
+        priority: Priority | None = None,
         max_late: Duration | None = None,
     ) -> Callable[P, Awaitable[Token[R_co]]]:
         """Schedule it once, at a time, an aware datetime; options as of `after`.
@@ -113,7 +113,7 @@ class BoundHandler(Generic[P, R_co]):
         *,
         name: str,
         first: datetime | Duration | None = None,
-        priority: Priority = "medium",
+        priority: Priority | None = None,
         missed: Missed = "coalesce",
         overlap: Overlap = "skip",
         jitter: Duration = 0.0,
@@ -124,6 +124,7 @@ class BoundHandler(Generic[P, R_co]):
         Args:
             name: of the schedule; it takes the place of one of the same name.
             first: when it fires first, or after how long; default: after one period.
+            priority: the lane in which its events queue, as of `after`.
             missed: what becomes of the due times that passed while no program ran.
             overlap: what becomes of one that is due while the one before still runs.
             jitter: each occurrence begins up to so much later than it is due.
@@ -154,7 +155,7 @@ class BoundHandler(Generic[P, R_co]):
         *,
         tz: Zone,
         name: str,
-        priority: Priority = "medium",
+        priority: Priority | None = None,
         missed: Missed = "coalesce",
         overlap: Overlap = "skip",
         jitter: Duration = 0.0,
@@ -179,17 +180,19 @@ class BoundHandler(Generic[P, R_co]):
     def _timed(
         self,
         how: str,
-        priority: Priority,
+        priority: Priority | None,
         timing: Timing,
         returns: type[M],
         *,
         wait_us: int | None = None,
     ) -> Timed[P, M]:
-        if priority != "medium":
-            raise NotInThisVersion(f"priority={priority!r}")
+        reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)
+        if priority is None and reference is not None:
+            priority = reference.priority
+        if priority is not None:
+            timing = structs.replace(timing, priority=priority)
         _check(timing)
         loop = running_loop()
-        reference: Reference | None = getattr(self._obj, "__agentctl_reference__", None)
         fn = f"{type(self._obj).__name__}.{self._handler.name}.{how}"
         if reference is None:
             if loop is None:

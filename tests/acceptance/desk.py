@@ -100,6 +100,11 @@ class Clerk(Agent):  # no state: events side by side
         return name.upper()
 
     @handler
+    async def spread(self, names: list[str], priority: str) -> None:
+        for name in names:
+            await self.work.trigger(priority=priority)(name)
+
+    @handler
     async def nap(self, name: str, seconds: float = 3600) -> str:
         await self.world.mark(f"begin {name}")
         try:

@@ -17,7 +17,7 @@ from agentctl.cli.topics import TOPICS
 FOLDER = Path(__file__).with_name("help")
 LATER = (
     *("approval", "workflow", "chaos", "compact", "doctor"),
-    *("--priority", "why ", "agentctl check"),
+    *("why ", "agentctl check"),
 )
 
 

@@ -37,14 +37,15 @@ FIELDS = {
     "agentctl.status/1": "healthy agents",
     "agentctl.invocations/1": "invocations",
     "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
-    "waits_for asked_by starts result type text line records calls cancelling schedule due",
+    "waits_for asked_by starts result type text line records calls cancelling schedule due "
+    "priority",
     "agentctl.agents/1": "agents",
     "agentctl.instance/1": "instance state keys events schedules",
     "agentctl.lock/1": "agents",
     "agentctl.backup/1": "file agents",
     "agentctl.schedule-list/1": "schedules",
     "agentctl.schedule-show/1": "instance name handler args kwargs due begins period_s cron tz "
-    "missed overlap jitter_s max_late_s source paused set by next",
+    "missed overlap jitter_s max_late_s source paused set by priority next",
     "agentctl.schedule-set/1": "instance name handler due changed replaced paused",
     "agentctl.schedule-cancel/1": "answer instance name",
     "agentctl.schedule-pause/1": "instance name paused changed due skipped",
@@ -77,7 +78,7 @@ PARTS = {
     "SeenSchedule": "agent instance name event key handler args due period_s cron tz source paused",
     "DueTime": "at local note",
     "KeptSchedule": "instance name handler args kwargs due begins period_s cron tz missed overlap "
-    "jitter_s max_late_s source paused set by",
+    "jitter_s max_late_s source paused set by priority",
     "SchedulesOfAgent": "agent schedules",
 }
 STRUCTS = {

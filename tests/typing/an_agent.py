@@ -169,5 +169,7 @@ async def a_program() -> None:
 
 
 def where_and_how() -> AbstractAsyncContextManager[Poller]:
-    settings = AgentSettings(concurrency=8, audit=False, grace=timedelta(seconds=1))
+    settings = AgentSettings(
+        concurrency=8, permits={"low": 2}, audit=False, grace=timedelta(seconds=1)
+    )
     return start(Poller, api=Http(Secret("t")), root="state", settings=settings)

@@ -108,6 +108,7 @@ class Poller(Agent):
     @handler
     async def others(self) -> int:
         assert_type(await Other.ref("k").total(), int)
+        assert_type(await Other.ref("k", priority="high").total(), int)
         token = await Other.ref("k").total.trigger()()
         assert_type(token, Token[int])
         assert_type(await token.result(), int)

@@ -145,6 +145,8 @@ async def a_host(bot: Bot) -> None:
         ...
     bind(Bot, payments=Shop(), settings={})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     AgentSettings(max_start=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    Bot.ref("k", priority="urgent")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    AgentSettings(permits={"urgent": 1})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
     Bot.ref(1.5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     number: int = await bot.request(7)  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
     print(number)

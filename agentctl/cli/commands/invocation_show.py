@@ -102,6 +102,8 @@ class _Told:
             yield "by name", self._shown(event.kwargs)
         if event.key is not None:
             yield "key", event.key
+        if event.priority != "medium":
+            yield "priority", event.priority
         if event.schedule is not None:
             due = f"due {self.moments(event.due_us)}" if event.due_us else "triggered"
             yield "schedule", f"{event.schedule}, {due}"

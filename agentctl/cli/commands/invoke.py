@@ -17,10 +17,12 @@ from agentctl.cli.commands.invoking import (
     InOption,
     KeyOption,
     LockWaitOption,
+    PriorityOption,
     TimeoutOption,
     TriggerOption,
     ZoneOption,
     due_us,
+    priority_named,
 )
 from agentctl.cli.failures import Failure, failure_of_end, users_traceback, write_failure
 from agentctl.cli.inputs import duration, lock_wait_s, read_arguments
@@ -45,6 +47,7 @@ EXAMPLES = (
     ("agentctl invoke -i order-7 Bot request 7", "once, however often this is said"),
     ("agentctl invoke -t Bot request 7", "print the event's address, and don't wait for it"),
     ("agentctl invoke -t --in 1h Bot request 7", "the same, to begin in an hour"),
+    ("agentctl invoke --priority high Bot request 7", "in front of what queues"),
     ("agentctl invoke -t --at 2099-03-15T10:30:00Z Bot request 7", "to begin then"),
 )
 
@@ -79,6 +82,7 @@ def parse(
     at: AtOption = None,
     after: InOption = None,
     tz: ZoneOption = None,
+    priority: PriorityOption = None,
     if_full: FullOption = "wait",
     timeout: TimeoutOption = None,
     lock_wait: LockWaitOption = "5s",
@@ -104,6 +108,7 @@ def parse(
         text=None if args is None else read_arguments(args, objects=True).decode(),
         key=new_id() if key == "-" else key,
         due_us=due,
+        priority=priority_named(priority),
         if_full=_if_full(if_full),
         id=new_id(),
     )

@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from agentctl.cli.inputs import duration
+from agentctl.core.lanes import Priority, check_priority
 from agentctl.errors import UsageError
 from agentctl.times import LAST_INSTANT_US, Clock, to_us
 
@@ -33,12 +34,30 @@ ZoneOption: TypeAlias = Annotated[
 FullOption: TypeAlias = Annotated[
     str, typer.Option("--if-full", metavar="wait|refuse", help="if too many events queue (wait)")
 ]
+PriorityOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--priority", metavar="high|medium|low", help="the lane to queue in (medium)"),
+]
 TimeoutOption: TypeAlias = Annotated[
     str | None, typer.Option("--timeout", metavar="DURATION", help="wait no longer; exit code 124")
 ]
 LockWaitOption: TypeAlias = Annotated[
     str, typer.Option("--lock-wait", metavar="DURATION", help="wait for another program (5s)")
 ]
+
+
+def priority_named(text: str | None) -> Priority:
+    """Read the lane to queue in.
+
+    Raises:
+        UsageError: there is no such lane.
+    """
+    try:
+        return check_priority("medium" if text is None else text)
+    except UsageError:
+        raise UsageError(
+            f"--priority can't be {text!r:.80}", hint="it is high, medium or low"
+        ) from None
 
 
 def due_us(at: str | None, after: str | None, zone: str | None, clock: Clock) -> int | None:

@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from agentctl.cli.commands.invoking import ArgsOption, LockWaitOption
+from agentctl.cli.commands.invoking import (
+    ArgsOption,
+    LockWaitOption,
+    PriorityOption,
+    priority_named,
+)
 from agentctl.cli.commands.schedule_options import (
     CronOption,
     EventKeyOption,
@@ -92,6 +97,7 @@ def parse(
     overlap: OverlapOption = None,
     jitter: JitterOption = None,
     max_late: LateOption = None,
+    priority: PriorityOption = None,
     key: EventKeyOption = None,
     force: ForceOption = False,
     lock_wait: LockWaitOption = "5s",
@@ -112,6 +118,7 @@ def parse(
         Policies(missed=missed, overlap=overlap, jitter=jitter, late=max_late, key=made),
         SystemClock(),
     )
+    timing = structs.replace(timing, priority=priority_named(priority))
     instance = instance_of(agent)
     asked = SetRequest(
         instance.agent,

@@ -94,6 +94,8 @@ def _about(document: ScheduleDocument, due: str, moments: Moments) -> Iterator[t
         yield "jitter", seconds(document.jitter_s)
     if document.max_late_s is not None:
         yield "max late", seconds(document.max_late_s)
+    if document.priority != "medium":
+        yield "priority", document.priority
     yield "source", document.source
     yield "set", due_of(document.set, moments)
     if document.by is not None:

@@ -182,6 +182,11 @@ class LocalEngine:
         for agent in self.agents.values():
             agent.events.pump_soon()
 
+    def _close_rooms(self) -> None:
+        """Let those who wait for room hear that there will be none."""
+        for agent in self.agents.values():
+            agent.room.close()
+
     def _at_work(self) -> int:
         number = 0
         for agent in self.agents.values():
@@ -298,7 +303,7 @@ class LocalEngine:
             program.stopping = True
             program.guard(self._say_stopping)
         program.clear_queues()
-        self._pump_all()  # who waits for room hears that there will be none
+        self._close_rooms()
         settings = {name: binding.settings for name, binding in self._bindings.items()}
         graces = {name: shorter(one.grace, self._grace_at_most) for name, one in settings.items()}
         cut_off = await end_calls(program, graces)
@@ -339,7 +344,7 @@ class LocalEngine:
                     self._say_stopping()
             # A start that is under way has nothing more to wait for, and who waits for room, too.
             self.program.loop.call_soon_threadsafe(self.program.recovered.set)
-            self.program.loop.call_soon_threadsafe(self._pump_all)
+            self.program.loop.call_soon_threadsafe(self._close_rooms)
         return self._holding
 
     def break_off(self) -> None:

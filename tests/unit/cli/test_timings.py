@@ -66,6 +66,7 @@ def ask(
             ),
         ),
         (("--in", "1h", "-i", "k"), Timing("x", NOW + HOUR_US, key="k")),
+        (("--in", "1h", "--priority", "low"), Timing("x", NOW + HOUR_US, priority="low")),
     ],
     ids=str,
 )
@@ -123,6 +124,7 @@ def test_a_made_key_is_said(command: Any, desk: Any, code: None, engine: Any) ->
         (("--cron", "0 25 * * *", "--tz", "UTC"), "is no hour"),
         (("--cron", "0 9 * *", "--tz", "UTC"), "cron has five"),
         (("--in", "1h", "--args", "[7]"), "don't go together"),
+        (("--in", "1h", "--priority", "urgent"), "it is high, medium or low"),
         (("--in", "1h", "--lock-wait", "5"), "--lock-wait"),
     ],
     ids=str,

@@ -180,6 +180,7 @@ def test_a_fresh_requeue_takes_nothing_over_but_what_was_asked(fold):
         '"was":1,"nonce":"cd","at":500}',
         '{"requeued":1,"of":["eu/7"],"fresh":9,"at":500}',
     ]
+    assert b'"lane":"low","was":1' in fresh_bodies(event, 9, "cd", 500, lane="low")[0]
 
 
 @pytest.mark.parametrize(

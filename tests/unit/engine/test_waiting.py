@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,7 +11,6 @@ from agentctl.core.history import JournalHistory
 from agentctl.engines.local.asking.deadlocks import Waits
 from agentctl.engines.local.events.outcomes import of_outcome, of_record
 from agentctl.engines.local.running.ends import Ends
-from agentctl.engines.local.running.queue import EventQueue
 from agentctl.engines.local.running.waiters import Waiters
 from agentctl.engines.port import Ended
 from agentctl.errors import CallFailed, Cancelled, Interrupted, NotFound, Stuck
@@ -160,80 +158,6 @@ def test_an_outcome_and_the_record_it_was_made_of_tell_the_same():
     told, record = of_outcome(EVENT, outcome), of_record(EVENT, "h", ENDS[1][0])
     assert (told.ended.type, told.ended.status) == (record.ended.type, record.ended.status)
     assert (BUG.ended.line, BUG.ended.text, BUG.ended.divergence) == ("bot.py:3", "KeyError", False)
-
-
-# -- the queue
-
-
-class Pump:
-    """A program that pumps when it is told to."""
-
-    def __init__(self, *, gate_open=True):
-        self.gate_open, self.stopping = gate_open, False
-        self.todo = []
-
-    def soon(self, callback):
-        self.todo.append(callback)
-
-    def settle_soon(self):
-        pass
-
-    def work(self):
-        while self.todo:
-            self.todo.pop(0)()
-
-
-def queue(permits, **how):
-    program, begun = Pump(**how), []
-    made = EventQueue(program, permits, begun.append, lambda number, path: begun.append(path))
-
-    def begin(number):
-        begun.append(number)
-        made.executing.add(number)
-
-    made._begin = begin
-    return SimpleNamespace(queue=made, program=program, begun=begun)
-
-
-def test_r22_events_begin_in_their_order_as_long_as_there_are_permits():
-    it = queue(2)
-    for number in (1, 2, 3):
-        it.queue.add(number)
-    it.program.work()
-    assert (it.begun, it.queue.at_work, it.queue.can_begin) == ([1, 2], 3, False)
-    it.queue.executing.discard(1)
-    it.queue.pump_soon()
-    it.program.work()
-    assert it.begun == [1, 2, 3]
-
-
-def test_those_that_go_on_come_before_those_that_begin():
-    it = queue(2, gate_open=False)
-    it.queue.add(1)
-    it.queue.resume(9, "1.2")
-    it.program.work()
-    assert it.begun == []
-    it.program.gate_open = True
-    it.queue.pump_soon()
-    it.program.work()
-    assert it.begun == ["1.2", 1]
-
-
-def test_r20_a_withdrawn_event_does_not_begin_and_leaves_its_room():
-    async def do():
-        it = queue(0)
-        it.queue.add(1)
-        waiting = asyncio.ensure_future(it.queue.room())
-        await asyncio.sleep(0)
-        it.queue.withdraw(2)
-        await asyncio.sleep(0)
-        assert not waiting.done(), "it wasn't there"
-        it.queue.withdraw(1)
-        await waiting
-        it.program.work()
-        return it.begun, it.queue.at_work
-
-    assert within(do) == ([], 0)
 
 
 # -- who waits for whom

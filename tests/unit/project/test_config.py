@@ -42,6 +42,7 @@ retention = "1d"
 keep_failed = "0s"
 keep = 0
 capacity = 7
+permits = { high = 6, low = 2 }
 
 [agents.Bot.deny]
 "payments.refund" = "closed for the audit"
@@ -76,6 +77,7 @@ def test_everything_that_is_written_is_loaded(folder: Folder) -> None:
         "keep_failed": timedelta(0),
         "keep": 0,
         "capacity": 7,
+        "permits": {"high": 6, "low": 2},
     }
     assert bot.deny == {"payments.refund": "closed for the audit", "email.send": "quiet"}
 
@@ -179,9 +181,10 @@ def test_explain_says_where_each_value_comes_from(folder: Folder) -> None:
         "agents.Bot.settings.keep_failed": ("0s", "kavach.toml:20"),
         "agents.Bot.settings.keep": (0, "kavach.toml:21"),
         "agents.Bot.settings.capacity": (7, "kavach.toml:22"),
-        'agents.Bot.deny."payments.refund"': ("closed for the audit", "kavach.toml:25"),
-        'agents.Bot.deny."email.send"': ("quiet", "kavach.toml:26"),
-        "engine.kind": ("files", "kavach.toml:29"),
+        "agents.Bot.settings.permits": ('{"high": 6, "low": 2}', "kavach.toml:23"),
+        'agents.Bot.deny."payments.refund"': ("closed for the audit", "kavach.toml:26"),
+        'agents.Bot.deny."email.send"': ("quiet", "kavach.toml:27"),
+        "engine.kind": ("files", "kavach.toml:30"),
     }
 
 

@@ -54,6 +54,7 @@ def test_everything_that_is_written_is_scheduled(folder: Folder) -> None:
     overlap = "queue"
     jitter = "30s"
     max_late = "1h"
+    priority = "low"
     """
     timing = Timing(
         name="report",
@@ -63,6 +64,7 @@ def test_everything_that_is_written_is_scheduled(folder: Folder) -> None:
         overlap="queue",
         jitter_us=30_000_000,
         late_us=60 * MINUTE_US,
+        priority="low",
     )
     args = ("mail@example.org", 7, [True, 0.5])
     kwargs = {"since": "2026-03-15T08:30:00.000000Z", "day": "2026-03-15"}
@@ -192,6 +194,7 @@ def test_config_show_tells_every_value_and_its_source(folder: Folder) -> None:
         "schedules.report.overlap": ("skip", "default"),
         "schedules.report.jitter": ("0s", "default"),
         "schedules.report.max_late": ("none", "default"),
+        "schedules.report.priority": ("medium", "default"),
         "schedules.report.enabled": (True, "default"),
     }
 
@@ -223,6 +226,7 @@ EVERY = 'every = "1h"\n'
         (EVERY + "enabled = 1", 7, "enabled: expected true or false, not the number 1", None),
         (EVERY + 'missed = "al"', 7, "missed: expected coalesce, skip or all, not", "mean all?"),
         (EVERY + 'overlap = "alow"', 7, "overlap: expected skip, queue or allow", "mean allow?"),
+        (EVERY + 'priority = "hi"', 7, "priority: expected high, medium or low", None),
         (EVERY + 'jitter = "5"', 7, "jitter: expected a duration, not", "with a unit"),
         (EVERY + 'jitter = "none"', 7, "jitter: expected a duration, not", None),
         (EVERY + 'max_late = "x"', 7, 'max_late: expected a duration or "none"', None),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 from agentctl.sdk.agent import Agent, build, spec_of
@@ -115,7 +116,13 @@ class FakeInvoker:
     awaited: list[Sent] = field(default_factory=list)
     named: Sequence[Sent] = ()
 
-    async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    async def invoke(
+        self,
+        target: Target,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        priority: Priority = "medium",
+    ) -> Any:
         raise AssertionError(f"{target} was invoked, and no test here does")
 
     async def query(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

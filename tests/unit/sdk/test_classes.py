@@ -310,6 +310,8 @@ def test_a_class_carries_its_settings_and_a_binding_overrides_them():
         ({"max_starts": -1}, "at least 1"),
         ({"concurrency": 0}, "at least 1"),
         ({"capacity": 0}, "at least 1"),
+        ({"permits": {"low": 0}}, "permits of low is 0, and must be at least 1"),
+        ({"permits": {"urgent": 1}}, "permits has no lane 'urgent'"),
         ({"keep": -1}, "at least 0"),
         ({"grace": timedelta(-1)}, "negative"),
         ({"retention": timedelta(-1)}, "negative"),

@@ -65,9 +65,7 @@ class Bot(Agent):
     @handler
     async def ask(self, what: str) -> str:
         try:
-            if what == "priority":
-                await self.look.trigger(priority="high")()
-            elif what == "question":
+            if what == "question":
                 await question("x", bool)
             else:
                 await step("x", self.api.look)
@@ -229,7 +227,7 @@ def test_today_takes_a_zone_s_name_and_refuses_what_is_none(durable):
         assert isinstance(refused.value.__cause__, UsageError)
 
 
-@pytest.mark.parametrize("what", ["priority", "question", "step"])
+@pytest.mark.parametrize("what", ["question", "step"])
 def test_what_this_version_does_not_have_yet_says_so_where_it_is_used(durable, what):
     told = durable.run(Bot, "ask", what, api=Real())
     assert "isn't in this version" in told

@@ -11,7 +11,7 @@ import pytest
 
 from agentctl import Agent, ScheduleHandle, Token, handler, query, sleep
 from agentctl.core.timing import Sent, Timing
-from agentctl.errors import AgentctlError, BadArguments, NotInThisVersion, NotRecordable, UsageError
+from agentctl.errors import AgentctlError, BadArguments, NotRecordable, UsageError
 from agentctl.sdk.agent import build, refer
 from agentctl.sdk.execution import SendOp, Target
 from agentctl.sdk.handlers import run_query
@@ -243,10 +243,30 @@ def test_a_time_that_makes_no_sense_is_refused_before_anything_is_asked_for(make
         make(Bot.ref("ada").poll)
 
 
-@pytest.mark.parametrize("priority", ["high", "low"])
-def test_priorities_are_not_there_yet(priority):
-    with pytest.raises(NotInThisVersion, match="priority"):
-        Bot.ref("ada").poll.trigger(priority=priority)
+def test_r22_a_timing_has_its_own_priority_or_that_of_its_reference():
+    async def act(self):
+        high = Other.ref("k", priority="high").total
+        await asyncio.gather(
+            self.poll.trigger(priority="low")("u"),
+            high.after(60)(),
+            high.after(60, priority="medium")(),
+            self.poll.trigger()("u"),
+        )
+
+    run = in_handler(Bot, act)
+    assert [op.timing.priority for op in run.ops] == ["low", "high", "medium", "medium"]
+
+
+def test_r22_a_question_has_the_priority_of_its_reference():
+    async def act(self):
+        low = Other.ref("k", priority="low").total()
+        await asyncio.gather(low, Other.ref("k").total())
+
+    assert [op.priority for op in in_handler(Bot, act).ops] == ["low", "medium"]
+    with pytest.raises(UsageError, match="the priority can't be 'urgent'"):
+        Other.ref("k", priority="urgent")
+    with pytest.raises(UsageError, match="the priority can't be 1"):
+        Bot.ref("ada").poll.trigger(priority=1)
 
 
 def test_arguments_are_checked_before_anything_is_asked_for():

@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from agentctl.core.kept import Asking
+from agentctl.core.lanes import rank_of
 from agentctl.core.suspicion import EventId
 from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted, Answer, Change
@@ -115,26 +116,38 @@ class Answering:
         """
         self.check_alive()
         runtime = self.agent(request.agent)
+        taken = self._accept(runtime, request, watch=watch, has_place=False)
+        if taken is None:
+            async with runtime.room.place(rank_of(request.priority)):
+                # No await in here: what stands in the way, or is there already, is seen as it is.
+                taken = self._accept(runtime, request, watch=watch, has_place=True)
+            assert taken is not None
+        await self.durable(runtime)
+        return taken
+
+    def _accept(
+        self, runtime: AgentRuntime, request: InvokeRequest, *, watch: bool, has_place: bool
+    ) -> Taken | None:
+        """As `accept`, but not durable yet; None: it has to wait for a place first."""
+        self.check_alive()
         answered = runtime.history.answer_to(request.id)
         if answered is not None:
             told = msgspec.json.decode(answered.value, type=Accepted)
-            await self.durable(runtime)
             return self._take(runtime, Address.parse(told.event).event or 0, (told.joined, watch))
         wanted = wanted_of(runtime.spec, request)
         runtime.forget_old_outcomes()
         same = find_same(runtime.name, runtime.history, wanted)
-        if same is None and wanted.due_us is None and is_full(runtime):
-            if request.if_full == "refuse":
-                raise LaneFull(
-                    f"{runtime.waiting_to_begin} events of {runtime.name} wait to begin already",
-                    hint="try again later; or wait for room: --if-full wait",
-                )
-            await runtime.events.room()
-            return await self.accept(request, watch=watch)
+        rank = rank_of(wanted.priority)
+        if same is None and wanted.due_us is None and not has_place and runtime.room.is_full(rank):
+            if request.if_full == "wait":
+                return None
+            raise LaneFull(
+                f"{runtime.room.count(rank)} events of {runtime.name} wait to begin already "
+                f"with priority {wanted.priority}",
+                hint="try again later; or wait for room: --if-full wait",
+            )
         number = self.put(runtime, wanted) if same is None else number_of(same)
-        taken = self._take(runtime, number, (same is not None, watch))
-        await self.durable(runtime)
-        return taken
+        return self._take(runtime, number, (same is not None, watch))
 
     def _take(self, runtime: AgentRuntime, number: int, how: tuple[bool, bool]) -> Taken:
         joined, watch = how
@@ -328,11 +341,6 @@ T = TypeVar("T")
 
 NO_ANSWER = frozenset({70, 74})
 """Exit codes of what is no answer, but the end of everything."""
-
-
-def is_full(runtime: AgentRuntime) -> bool:
-    """Whether as many events of an agent wait to begin as may (R22)."""
-    return runtime.waiting_to_begin >= runtime.settings.capacity
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

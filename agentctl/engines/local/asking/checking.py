@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
+from agentctl.core.lanes import check_priority
 from agentctl.core.timing import check_key
 from agentctl.engines.local.asking import words
 from agentctl.engines.local.events.effects import SendRequest
@@ -57,6 +58,7 @@ def wanted_of(spec: AgentSpec, request: InvokeRequest) -> Wanted:
         named,
         key=key,
         due_us=request.due_us,
+        priority=check_priority(request.priority),
         digest=None if key is None else digest_of(handler, raw, named),
         request=request.id,
     )
@@ -71,6 +73,7 @@ def wanted_by(spec: AgentSpec, request: AskRequest) -> Wanted:
         handler.name,
         raw,
         named,
+        priority=request.priority,
         from_=request.from_,
         asker=request.asker,
         behind=request.behind,

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, Raw
 
+from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 from agentctl.engines.local.asking import queries
@@ -28,14 +29,20 @@ class HostInvoker:
         self._timings = timings
         self._clock = clock
 
-    async def invoke(self, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    async def invoke(
+        self,
+        target: Target,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        priority: Priority = "medium",
+    ) -> Any:
         """Accept an event and wait for its outcome, as the handler's caller sees it."""
         self._answering.check_alive()
         runtime = self._answering.agent(target.agent)
         handler = runtime.spec.handlers[target.name]
         identity = runtime.spec.check_identity(target.identity)
         raw = handler.signature.encode(args, kwargs)
-        wanted = once(handler, Wanted(identity, handler.name, *raw))
+        wanted = once(handler, Wanted(identity, handler.name, *raw, priority=priority))
         same = find_same(runtime.name, runtime.history, wanted)
         number = self._answering.put(runtime, wanted) if same is None else number_of(same)
         waiter = runtime.ends.wait_for(number)

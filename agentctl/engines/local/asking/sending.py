@@ -102,6 +102,7 @@ def wanted_by_timing(spec: AgentSpec, request: SendRequest, from_: str | None = 
         key=timing.key,
         due_us=timing.due_us,
         late_us=timing.late_us,
+        priority=timing.priority,
         digest=None if timing.key is None else digest_of(handler, raw, named),
         from_=from_,
         request=request.id,

@@ -8,6 +8,7 @@ from msgspec import Raw, UnsetType
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.core.lanes import rank_of
 from agentctl.core.waits import Wait, waits_of
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.changing.ground import Standing, note_answers, standing_on_record
@@ -123,7 +124,7 @@ class LiveGround:
         if run is None:
             event.fold("cancel", record, b"")
             return
-        self._runtime.events.executing.add(event.number)
+        self._runtime.events.take_permit(event.number, rank_of(event.accepted.lane))
         run.cancel(record)
 
     def queue_again(self, numbers: Sequence[int]) -> None:

@@ -149,7 +149,9 @@ def _plan(
             event = _with_args(event, request.args)
             ground.check_arguments(event.handler, event.args, event.kwargs or UNSET)
             run, nonce = aside if aside.once else None, random_part()
-            bodies += set_aside.fresh_bodies(event, fresh_number, nonce, now_us, run=run)
+            bodies += set_aside.fresh_bodies(
+                event, fresh_number, nonce, now_us, lane=aside.lane, run=run
+            )
             done.append(_as_fresh(ground.agent, event, fresh_number, aside))
             numbers.append(fresh_number)
             fresh_number += 1

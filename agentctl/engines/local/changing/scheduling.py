@@ -12,6 +12,7 @@ from msgspec import Raw
 
 from agentctl.core import setting, timetable
 from agentctl.core.finding import find_occurrence, status_of
+from agentctl.core.lanes import priority_of
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.setting import Wish
 from agentctl.engines.changes import Accepted, Change
@@ -167,6 +168,7 @@ def fire(ground: Ground, request: FireRequest) -> Accepted:
             known.handler,
             bytes(known.args),
             bytes(known.kwargs) if isinstance(known.kwargs, Raw) else None,
+            priority=priority_of(known.lane),
             schedule=known.schedule,
             occurrence=timetable.Run(ground.wall_us(), 0, None),
             beside=True,

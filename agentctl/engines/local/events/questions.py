@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.core.kept import Asking
+from agentctl.core.lanes import Priority
 from agentctl.engines.local.events.endings import End
 from agentctl.errors import Cancelled, MissedRun
 from agentctl.names import Identity, format_instance
@@ -26,6 +27,7 @@ class AskRequest(Struct, frozen=True, omit_defaults=True, rename={"from_": "from
         from_: the asking call's key; `asker` the random part of its event.
         behind: the instances that wait for the answer, from the asking one outwards.
         query: it only reads the committed state.
+        priority: the lane in which its event queues.
     """
 
     agent: str
@@ -37,6 +39,7 @@ class AskRequest(Struct, frozen=True, omit_defaults=True, rename={"from_": "from
     kwargs: Raw | UnsetType = UNSET
     behind: tuple[str, ...] = ()
     query: bool = False
+    priority: Priority = "medium"
 
     @property
     def asking(self) -> Asking:
@@ -110,6 +113,7 @@ class Question(Struct, frozen=True):
             kwargs=UNSET if op.kwargs is None else Raw(op.kwargs),
             behind=behind(self.agent, accepted, exclusive=self.exclusive),
             query=op.query,
+            priority=op.priority,
         )
 
 

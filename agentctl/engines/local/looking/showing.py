@@ -15,6 +15,7 @@ from msgspec import Raw, structs
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.core.lanes import priority_of
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.core.states import WAITS, open_calls, pending, state_of
 from agentctl.core.timetable import begins_us
@@ -69,6 +70,7 @@ class AsOf:
             bytes(accepted.args),
             bytes(accepted.kwargs) if isinstance(accepted.kwargs, Raw) else None,
             key=accepted.key,
+            priority=priority_of(accepted.lane),
             accepted_us=accepted.at,
             started_us=event.started_us,
             starts=event.starts,
@@ -139,6 +141,7 @@ class AsOf:
             b"[]" if lying is None else bytes(lying.args),
             None if lying is None or lying.kwargs is None else bytes(lying.kwargs),
             key=aside.key,
+            priority=priority_of(aside.lane),
             accepted_us=aside.accepted,
             started_us=aside.started or None,
             ended_us=aside.at,
@@ -214,4 +217,5 @@ def schedule(agent: str, record: ScheduleRecord) -> ScheduleView:
         record.paused,
         record.at,
         record.by,
+        priority_of(record.lane),
     )

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, structs
 
 from agentctl.core.history import JournalHistory
+from agentctl.core.lanes import Priority, recorded
 from agentctl.core.timetable import Run
 from agentctl.engines.changes import Accepted
 from agentctl.errors import KeyReused, SetAside, UsageError
@@ -28,6 +29,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     Attributes:
         due_us: when it is to begin; None: as soon as it can.
         late_us: how long after its due time it may begin.
+        priority: the lane in which it queues.
         schedule, occurrence: of one that a schedule makes, its name and what it stands for.
         beside: it was asked for beside the schedule, which it doesn't move.
         digest: of handler and arguments, where there is a key.
@@ -44,6 +46,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
     key: str | None = None
     due_us: int | None = None
     late_us: int | None = None
+    priority: Priority = "medium"
     schedule: str | None = None
     occurrence: Run | None = None
     beside: bool = False
@@ -67,6 +70,7 @@ class Wanted(Struct, frozen=True, rename={"from_": "from"}):
             of=self.identity,
             key=self.key,
             due=self.due_us,
+            lane=recorded(self.priority),
             digest=self.digest,
             from_=self.from_,
             asker=self.asker,

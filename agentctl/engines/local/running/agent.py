@@ -12,6 +12,7 @@ from agentctl.core.audit import AUDITED, audit_lines
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.kept import Asking, asking_of
+from agentctl.core.lanes import rank_of
 from agentctl.core.setting import sent_of
 from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted
@@ -25,9 +26,10 @@ from agentctl.engines.local.running.calendar import Agenda, Calendar
 from agentctl.engines.local.running.committer import Committer
 from agentctl.engines.local.running.compacting import Compacting
 from agentctl.engines.local.running.ends import Ends
-from agentctl.engines.local.running.holders import Holders
+from agentctl.engines.local.running.instances import Instances, goes_first
 from agentctl.engines.local.running.program import ProgramCore
-from agentctl.engines.local.running.queue import EventQueue
+from agentctl.engines.local.running.queue import EventQueue, Permits
+from agentctl.engines.local.running.room import Room
 from agentctl.engines.local.running.states import States
 from agentctl.engines.local.running.waiters import Waiters, stopped
 from agentctl.engines.port import Ended
@@ -72,7 +74,6 @@ class AgentRuntime:
         self._methods = binding.methods()
         self._deny = binding.deny
         self.states = States(history, self.spec)
-        self.instances: Holders[Identity] = Holders()
         self.calendar = Calendar(
             Agenda(
                 self.spec,
@@ -84,7 +85,10 @@ class AgentRuntime:
                 moved=self.waiters.moved,
             )
         )
-        self.events = EventQueue(program, self.settings.concurrency, self.begin, self._go_on)
+        permits = Permits(self.settings.concurrency, self.settings.permits)
+        self.events = EventQueue(program, permits, self.begin, self._go_on)
+        self.instances = Instances(self.open, self.runs, self.events.withdraw)
+        self.room = Room(self.settings.capacity)
         self._committer = Committer(
             store, program.guard, alone=self._alone, audit=self.settings.audit
         )
@@ -129,11 +133,6 @@ class AgentRuntime:
         self.queue_in_time(event)
         return record.event
 
-    @property
-    def waiting_to_begin(self) -> int:
-        """How many accepted events haven't begun in this program."""
-        return len(self.open) - len(self.runs) - len(self.stuck) - self.calendar.waiting
-
     def queue_in_time(self, event: EventHistory) -> None:
         """Queue an event once it is due, now if it has no due time or that has passed (R18)."""
         due_us, now_us = event.accepted.due, self.program.clock.now_us()
@@ -159,15 +158,19 @@ class AgentRuntime:
     def queue(self, history: EventHistory) -> None:
         """Let an event begin as soon as its schedule, its instance and a permit are free."""
         if self.may_begin(history.accepted):
-            self.events.add(history.number)
+            self._add(history)
+
+    def _add(self, event: EventHistory) -> None:
+        self.events.add(event.number, rank_of(event.accepted.lane), begun=goes_first(event))
 
     def may_begin(self, accepted: EventRecord) -> bool:
         """Whether the event may begin as far as its schedule and its instance go; else it waits."""
+        self.room.add(accepted.event, rank_of(accepted.lane))
         return self.calendar.may_begin(accepted) and self._takes_instance(accepted)
 
     def _takes_instance(self, accepted: EventRecord) -> bool:
         """Whether the event may begin as far as its instance goes; else it waits for it."""
-        return not self.exclusive(accepted) or self.instances.take(accepted.of, accepted.event)
+        return not self.exclusive(accepted) or self.instances.take_for(accepted)
 
     def exclusive(self, accepted: EventRecord) -> bool:
         """Whether the event holds its instance."""
@@ -183,7 +186,9 @@ class AgentRuntime:
         run = EventRun(self, history)
         run.counted = (self.name, number) in self.program.counted
         self.runs[number] = run
-        self.events.executing.add(number)
+        rank = rank_of(history.accepted.lane)
+        self.room.leave(number, rank)
+        self.events.take_permit(number, rank)
         self.program.begun(self.name, number)
         try:
             run.prepare()
@@ -205,7 +210,7 @@ class AgentRuntime:
     def _go_on(self, number: int, path: str) -> None:
         run = self.runs.get(number)
         if run is not None and run.waits_for(path):
-            self.events.executing.add(number)
+            self.events.take_permit(number, rank_of(self.open[number].accepted.lane))
             run.go_on(path)
 
     # -- what a running event needs (Site)
@@ -266,7 +271,7 @@ class AgentRuntime:
     def parked(self, number: int) -> None:
         """The event only waits for time: its records become durable, its permit free."""
         self._committer.when_durable(_nothing)
-        self.events.executing.discard(number)
+        self.events.give_back(number)
         self.program.passed(self.name, number)
         self.program.settled(self.name, number)
         self.events.pump_soon()
@@ -278,7 +283,7 @@ class AgentRuntime:
         if number in self.events.executing:
             self.runs[number].go_on(path)
             return
-        self.events.resume(number, path)
+        self.events.resume(number, path, rank_of(self.open[number].accepted.lane))
 
     def over(self, number: int, end: End, batch: Sequence[bytes]) -> None:
         """Put an event's end on record, in one write with its last batch, and tell of it."""
@@ -302,7 +307,7 @@ class AgentRuntime:
     def _release(self, accepted: EventRecord) -> None:
         number = accepted.event
         self.runs.pop(number, None)
-        self.events.executing.discard(number)
+        self.events.give_back(number)
         history = self.open.get(number)
         self._free(accepted)
         assert history is None or number in self.stuck
@@ -314,10 +319,10 @@ class AgentRuntime:
         """Let those begin that waited for this event: for its instance, for its schedule."""
         following = self.instances.free(accepted.event)
         if following is not None:
-            self.events.add(following)
+            self._add(self.open[following])
         following = self.calendar.ended(accepted, stuck=accepted.event in self.stuck)
         if following is not None and self._takes_instance(self.open[following].accepted):
-            self.events.add(following)
+            self._add(self.open[following])
 
     def _tell(self, number: int, asking: Asking | None, end: End) -> None:
         heard = self.waiters.heard(number) or asking is not None
@@ -330,7 +335,9 @@ class AgentRuntime:
         if (run := self.runs.get(number)) is not None:
             run.let_go()
         self.stuck.pop(number, None)
-        self.events.withdraw(number)
+        rank = rank_of(accepted.lane)
+        self.room.leave(number, rank)
+        self.events.withdraw(number, rank)
         self.calendar.withdraw(event)
         self.instances.leave(accepted.of, number)
         event.end = record
@@ -369,7 +376,7 @@ class AgentRuntime:
     def fail_waiters(self, error: BaseException) -> None:
         """Tell whoever waits for an end, or for room, that none comes in this program."""
         self.waiters.fail(error)
-        self.events.make_room()
+        self.room.close()
 
     def abandon(self) -> None:
         """Free the lock without another record: the disk failed, or the program is dying.

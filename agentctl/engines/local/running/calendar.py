@@ -14,6 +14,7 @@ from agentctl.core import timetable
 from agentctl.core.audit import audit_lines
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
+from agentctl.core.lanes import priority_of
 from agentctl.core.schedules import ScheduleId, id_of
 from agentctl.engines.local.running.accepting import Wanted, digest_of, find_same
 from agentctl.engines.local.running.due import DueTimes
@@ -195,6 +196,7 @@ class Calendar:
             bytes(schedule.args),
             bytes(schedule.kwargs) if schedule.kwargs else None,
             key=schedule.key,
+            priority=priority_of(schedule.lane),
             digest=None if schedule.key is None else self._digest(schedule),
             occurrence=step,
             schedule=schedule.schedule,

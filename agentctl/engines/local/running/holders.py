@@ -1,12 +1,19 @@
-"""Who holds what: events that exclude each other run one after another (R16, R18)."""
+"""Who holds what: events that exclude each other run one after another (R16, R18).
+
+Those that wait for the same thing get it by their rank, and in order within one.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
+
+from agentctl.core.lanes import LANES
 
 K = TypeVar("K", bound=Hashable)
+
+_RANKS: Final = range(len(LANES))
 
 
 class Holders(Generic[K]):
@@ -17,16 +24,23 @@ class Holders(Generic[K]):
 
     def __init__(self) -> None:
         self._holders: dict[K, int] = {}
-        self._waiting: dict[K, deque[int]] = {}
+        self._waiting: dict[tuple[K, int], deque[int]] = {}
         self._held: dict[int, K] = {}
 
-    def take(self, thing: K, event: int) -> bool:
+    def take(self, thing: K, event: int, rank: int = 0) -> bool:
         """Give the thing to the event, or let it wait for it; True if it has it now."""
         if thing in self._holders:
-            self._waiting.setdefault(thing, deque()).append(event)
+            self._waiting.setdefault((thing, rank), deque()).append(event)
             return False
         self._hold(thing, event)
         return True
+
+    def hand_over(self, thing: K, event: int, holders_rank: int) -> None:
+        """Give the thing to the event; its holder waits, the first of its rank."""
+        holder = self._holders[thing]
+        del self._held[holder]
+        self._waiting.setdefault((thing, holders_rank), deque()).appendleft(holder)
+        self._hold(thing, event)
 
     def holder(self, thing: K) -> int | None:
         """The event that holds the thing."""
@@ -34,11 +48,12 @@ class Holders(Generic[K]):
 
     def leave(self, thing: K, event: int) -> None:
         """Let an event no longer wait for the thing, if it does."""
-        waiting = self._waiting.get(thing)
-        if waiting is not None and event in waiting:
-            waiting.remove(event)
-            if not waiting:
-                del self._waiting[thing]
+        for rank in _RANKS:
+            waiting = self._waiting.get((thing, rank))
+            if waiting is not None and event in waiting:
+                waiting.remove(event)
+                if not waiting:
+                    del self._waiting[thing, rank]
 
     def free(self, event: int) -> int | None:
         """Take back from an event what it holds; returns the one that holds it next."""
@@ -46,14 +61,15 @@ class Holders(Generic[K]):
         if thing is None:
             return None
         del self._holders[thing]
-        waiting = self._waiting.get(thing)
-        if not waiting:
-            return None
-        following = waiting.popleft()
-        if not waiting:
-            del self._waiting[thing]
-        self._hold(thing, following)
-        return following
+        for rank in _RANKS:
+            waiting = self._waiting.get((thing, rank))
+            if waiting is not None:
+                following = waiting.popleft()
+                if not waiting:
+                    del self._waiting[thing, rank]
+                self._hold(thing, following)
+                return following
+        return None
 
     def _hold(self, thing: K, event: int) -> None:
         self._holders[thing] = event

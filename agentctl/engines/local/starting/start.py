@@ -13,12 +13,12 @@ from agentctl.core.audit import audit_lines
 from agentctl.core.compaction import Keeping
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
-from agentctl.core.lifecycle import Phase
 from agentctl.core.suspicion import EventId, StartPlan, plan_start
 from agentctl.engines.local.options import random_part
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.local.running.binding import Binding
 from agentctl.engines.local.running.fitting import why_unable
+from agentctl.engines.local.running.instances import goes_first
 from agentctl.engines.local.running.program import ProgramCore
 from agentctl.engines.local.starting import moving, recovery
 from agentctl.engines.port import Recovered
@@ -77,7 +77,7 @@ def _queue(agent: AgentRuntime, suspects: frozenset[int]) -> frozenset[int]:
         The suspects that can take turns: who waits for an instance begins with it.
     """
     ready: set[int] = set()
-    events = sorted(agent.open.values(), key=lambda one: (not _held(one), one.number))
+    events = sorted(agent.open.values(), key=lambda one: (not goes_first(one), one.number))
     for event in events:
         event.bodies.clear()  # they were for the rewrite
         if event.number not in suspects:
@@ -85,10 +85,6 @@ def _queue(agent: AgentRuntime, suspects: frozenset[int]) -> frozenset[int]:
         elif agent.may_begin(event.accepted):
             ready.add(event.number)
     return frozenset(ready)
-
-
-def _held(event: EventHistory) -> bool:
-    return event.started_us is not None and event.phase is not Phase.STUCK
 
 
 def _open(
