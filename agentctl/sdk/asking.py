@@ -6,7 +6,7 @@ import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentctl.sdk.execution import AskOp
+from agentctl.sdk.ops import AskOp
 from agentctl.sdk.registry import Reference
 from agentctl.sdk.stubs import CallStub, running_loop
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from agentctl.errors import ControlFlow, UsageError
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import CALL, handler_loop
-from agentctl.sdk.execution import QuestionOp
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.moments import wait_us
+from agentctl.sdk.ops import QuestionOp
 from agentctl.sdk.scope import SCOPE
 from agentctl.value_schemas import InputType, describe
 from agentctl.values import codec

@@ -22,9 +22,10 @@ from typing import Any, Final, TypeVar
 
 from agentctl.errors import Dropped, UsageError
 from agentctl.sdk.branch import Branch
-from agentctl.sdk.execution import Execution, Failure, Outcome, Result, TimerOp
+from agentctl.sdk.execution import Execution, Failure, Outcome, Result
 from agentctl.sdk.forbidden import ForbiddenLoop, refuse
 from agentctl.sdk.loop_parts import HandlerFuture, HandlerTask, HandlerTimer
+from agentctl.sdk.ops import TimerOp
 from agentctl.times import SECOND_US
 
 T = TypeVar("T")

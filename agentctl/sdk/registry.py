@@ -8,7 +8,8 @@ from weakref import WeakValueDictionary
 
 from agentctl.core.lanes import Priority
 from agentctl.errors import AgentctlError, UsageError
-from agentctl.sdk.execution import Invoker, Target
+from agentctl.sdk.execution import Invoker
+from agentctl.sdk.ops import Target
 
 _serving: Final[dict[type, list[Invoker]]] = {}
 _defined: Final[WeakValueDictionary[str, type]] = WeakValueDictionary()

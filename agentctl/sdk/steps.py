@@ -16,8 +16,8 @@ from agentctl.core.retry import ONCE, RetryPolicy
 from agentctl.errors import NotRecordable, StepFailed, UsageError
 from agentctl.sdk.capability import DEFAULT_OPTIONS, Duration, options_of
 from agentctl.sdk.context import handler_loop
-from agentctl.sdk.execution import StepOp
 from agentctl.sdk.moments import wait_us
+from agentctl.sdk.ops import StepOp
 from agentctl.sdk.step_body import StepBody
 from agentctl.sdk.stubs import CallStub, method_of
 

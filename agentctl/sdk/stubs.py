@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Final
 from agentctl.errors import AgentctlError
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.capability import Capability, MethodSpec, method_names
-from agentctl.sdk.execution import CallOp, Op
 from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.ops import CallOp, Op
 from agentctl.sdk.scope import SCOPE
 
 

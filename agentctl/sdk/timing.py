@@ -20,8 +20,8 @@ from agentctl.errors import UsageError
 from agentctl.sdk.asking import ask
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import Zone
-from agentctl.sdk.execution import SendOp
 from agentctl.sdk.moments import instant_us, period_us, wait_us, zone_name
+from agentctl.sdk.ops import SendOp
 from agentctl.sdk.registry import Reference
 from agentctl.sdk.stubs import CallStub, running_loop
 from agentctl.sdk.tokens import Made, ScheduleHandle, Token, made_of

@@ -19,7 +19,8 @@ from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import LONGEST_NAME, Sent
 from agentctl.errors import UsageError
 from agentctl.names import Address
-from agentctl.sdk.execution import CancelOp, Invoker, ResultOp
+from agentctl.sdk.execution import Invoker
+from agentctl.sdk.ops import CancelOp, ResultOp
 from agentctl.sdk.registry import Reference, class_named, invoker_of
 from agentctl.sdk.stubs import CallStub, running_loop
 from agentctl.times import LAST_INSTANT_US, to_datetime

@@ -16,7 +16,7 @@ from agentctl.hosting import Host
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability, Duration
-from agentctl.sdk.execution import Target
+from agentctl.sdk.ops import Target
 from agentctl.sdk.settings import AgentSettings
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk

@@ -10,7 +10,7 @@ import pytest
 from agentctl import Agent, Token, WouldDeadlock, bind, handler, sleep
 from agentctl.engines.local.asking import deadlocks
 from agentctl.hosting import Host
-from agentctl.sdk.execution import Target
+from agentctl.sdk.ops import Target
 from agentctl.testing import Durable
 
 

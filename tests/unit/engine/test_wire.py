@@ -10,7 +10,7 @@ from agentctl import Agent, handler
 from agentctl.engines.local.events import questions
 from agentctl.engines.local.events.questions import AskRequest, Question
 from agentctl.records import EventRecord
-from agentctl.sdk.execution import AskOp, Target
+from agentctl.sdk.ops import AskOp, Target
 
 
 class Asked(Agent):

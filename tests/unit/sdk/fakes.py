@@ -10,8 +10,9 @@ from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 from agentctl.sdk.agent import Agent, build, spec_of
-from agentctl.sdk.execution import Fired, Op, Outcome, Result, SendOp, Target, TimerOp
+from agentctl.sdk.execution import Fired, Outcome, Result
 from agentctl.sdk.loop import new_loop
+from agentctl.sdk.ops import Op, SendOp, Target, TimerOp
 
 START_US = 1_767_225_600_000_000
 """The first of January 2026."""

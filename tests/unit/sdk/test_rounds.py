@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from agentctl import Agent, Occurrence, Tick, backoff, every, handler, occurrence, sleep
 from agentctl.errors import AgentctlError, UsageError
-from agentctl.sdk.execution import Fired, TimerOp
+from agentctl.sdk.execution import Fired
+from agentctl.sdk.ops import TimerOp
 
 from .fakes import START_US, FakeRun, in_handler
 

@@ -13,8 +13,8 @@ from agentctl import Agent, ScheduleHandle, Token, handler, query, sleep
 from agentctl.core.timing import Sent, Timing
 from agentctl.errors import AgentctlError, BadArguments, NotRecordable, UsageError
 from agentctl.sdk.agent import build, refer
-from agentctl.sdk.execution import SendOp, Target
 from agentctl.sdk.handlers import run_query
+from agentctl.sdk.ops import SendOp, Target
 from agentctl.sdk.registry import serve, unserve
 
 from .fakes import START_US, FakeInvoker, FakeRun, in_handler

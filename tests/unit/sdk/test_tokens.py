@@ -13,8 +13,8 @@ from agentctl import Agent, Cancellation, ScheduleHandle, Token, handler, query
 from agentctl.core.timing import Sent
 from agentctl.errors import AgentctlError, NotRecordable, UsageError
 from agentctl.sdk.agent import build, spec_of
-from agentctl.sdk.execution import CancelOp, ResultOp
 from agentctl.sdk.handlers import run_query
+from agentctl.sdk.ops import CancelOp, ResultOp
 from agentctl.sdk.registry import class_named, serve, unserve
 from agentctl.sdk.tokens import made_of
 from agentctl.values import codec

@@ -25,8 +25,8 @@ from agentctl.engines.local.asking.sending import send
 from agentctl.engines.local.changing import cold, operations
 from agentctl.engines.local.control import AsyncControl, ControlGone
 from agentctl.engines.local.control.wire import Told
-from agentctl.engines.local.events.calls import members_of
 from agentctl.engines.local.events.effects import OutcomeRequest, SendRequest
+from agentctl.engines.local.events.made import members_of
 from agentctl.engines.local.events.outcomes import of_outcome, of_record
 from agentctl.engines.local.events.questions import Asked, AskRequest, answer_of
 from agentctl.engines.local.options import EngineOptions

@@ -17,7 +17,7 @@ from agentctl.engines.local.asking.timings import LocalTimings
 from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.running.accepting import Wanted, find_same, number_of, once
 from agentctl.errors import OutcomeGone
-from agentctl.sdk.execution import Target
+from agentctl.sdk.ops import Target
 from agentctl.times import Clock
 
 

@@ -27,20 +27,21 @@ from agentctl.engines.local.asking.outcomes import outcome_request
 from agentctl.engines.local.changing.held import HeldGround
 from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.events.askers import made_of
-from agentctl.engines.local.events.calls import Made, failed
 from agentctl.engines.local.events.effects import (
     Effect,
     Sender,
     SendRequest,
     TimingOp,
 )
+from agentctl.engines.local.events.made import Made, failed
 from agentctl.engines.local.running.accepting import find_same, number_of
 from agentctl.engines.local.running.agent import AgentRuntime
 from agentctl.engines.schedules import Unscheduled, UnscheduleRequest
 from agentctl.errors import AgentctlError, Interrupted
 from agentctl.names import Address, format_instance
 from agentctl.records import encode
-from agentctl.sdk.execution import CancelOp, Result, SendOp
+from agentctl.sdk.execution import Result
+from agentctl.sdk.ops import CancelOp, SendOp
 
 
 class LocalTimings:

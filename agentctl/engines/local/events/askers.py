@@ -13,10 +13,11 @@ from typing import Protocol
 from msgspec import Raw
 
 from agentctl.core.kept import Asking
-from agentctl.engines.local.events.calls import Made, failed, result_codec
+from agentctl.engines.local.events.made import Made, failed, result_codec
 from agentctl.engines.local.events.questions import Asked, AskRequest, Question
 from agentctl.errors import AgentctlError, Interrupted, NotRecordable
-from agentctl.sdk.execution import AskOp, Failure, Result, ResultOp
+from agentctl.sdk.execution import Failure, Result
+from agentctl.sdk.ops import AskOp, ResultOp
 from agentctl.values import RecordedError, decode_error
 
 

@@ -11,16 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 from agentctl.names import format_instance
 from agentctl.records import CallRecord
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import (
-    AskOp,
-    CallOp,
-    CancelOp,
-    QuestionOp,
-    ResultOp,
-    SendOp,
-    StepOp,
-    TimerOp,
-)
+from agentctl.sdk.ops import AskOp, CallOp, CancelOp, QuestionOp, ResultOp, SendOp, StepOp, TimerOp
 from agentctl.times import Uptime
 from agentctl.values import digest
 

@@ -12,14 +12,14 @@ from msgspec import UNSET, Raw
 from agentctl.core.event_history import EventHistory
 from agentctl.core.retry import ONCE, RetryPolicy
 from agentctl.core.waits import Wait, wait_of
-from agentctl.engines.local.events.calls import Made, failed
 from agentctl.engines.local.events.ledger import Ledger
+from agentctl.engines.local.events.made import Made, failed
 from agentctl.engines.local.events.open_op import OpenOp
 from agentctl.engines.local.events.site import Site
 from agentctl.errors import NotRecordable, StepFailed, UsageError
 from agentctl.record_steps import AttemptRecord, StepRecord, TriedRecord, WaitingRecord
-from agentctl.sdk.execution import CallOp, QuestionOp, StepOp
 from agentctl.sdk.inputs import WaitForInput
+from agentctl.sdk.ops import CallOp, QuestionOp, StepOp
 
 
 class Attempts:

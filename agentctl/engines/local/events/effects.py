@@ -15,10 +15,10 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from agentctl.core.kept import Asking
 from agentctl.core.timing import Timing
-from agentctl.engines.local.events.calls import Made
+from agentctl.engines.local.events.made import Made
 from agentctl.names import Identity
 from agentctl.records import EventRecord
-from agentctl.sdk.execution import CancelOp, Op, ResultOp, SendOp
+from agentctl.sdk.ops import CancelOp, Op, ResultOp, SendOp
 
 TimingOp: TypeAlias = SendOp | CancelOp | ResultOp
 

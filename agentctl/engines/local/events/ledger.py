@@ -19,7 +19,7 @@ from agentctl.engines.local.events.open_op import OpenOp, holds_permit
 from agentctl.record_steps import AnswerRecord, StepRecord
 from agentctl.records import CallRecord, DroppedRecord, OkRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp, Op, QuestionOp, StepOp, TimerOp
+from agentctl.sdk.ops import CallOp, Op, QuestionOp, StepOp, TimerOp
 from agentctl.times import Uptime
 
 _NOTHING: Final = b"[]"

@@ -11,16 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from agentctl.core.kept import Asking
-from agentctl.engines.local.events.calls import (
-    CallName,
-    CallRun,
-    Made,
-    failed,
-    run_call,
-    unknown_outcome,
-)
+from agentctl.engines.local.events.calls import CallName, CallRun, run_call
 from agentctl.engines.local.events.effects import Sender, is_effect
 from agentctl.engines.local.events.ledger import Ledger
+from agentctl.engines.local.events.made import Made, failed, unknown_outcome
 from agentctl.engines.local.events.open_op import OpenOp
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.site import Site
@@ -29,8 +23,8 @@ from agentctl.engines.local.events.stepping import StepRun, run_step
 from agentctl.errors import Denied
 from agentctl.records import EventRecord
 from agentctl.sdk.context import CallContext
-from agentctl.sdk.execution import AskOp, CallOp, CancelOp, Op, ResultOp, SendOp, StepOp
 from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.ops import AskOp, CallOp, CancelOp, Op, ResultOp, SendOp, StepOp
 
 Ended: TypeAlias = Callable[[OpenOp, Made], None]
 

@@ -10,11 +10,11 @@ import asyncio
 from typing import Final
 
 from agentctl.core.event_history import Stands
-from agentctl.engines.local.events.calls import Made
+from agentctl.engines.local.events.made import Made
 from agentctl.engines.local.events.timers import Timer
 from agentctl.record_steps import AnswerRecord, StepRecord, TriedRecord, WaitingRecord
 from agentctl.records import CallRecord
-from agentctl.sdk.execution import CallOp, CancelOp, Op, QuestionOp, SendOp, StepOp, TimerOp
+from agentctl.sdk.ops import CallOp, CancelOp, Op, QuestionOp, SendOp, StepOp, TimerOp
 from agentctl.times import Uptime
 
 _HOLD: Final = (CallOp, StepOp, SendOp, CancelOp)

@@ -17,7 +17,7 @@ from agentctl.errors import Cancelled, MissedRun
 from agentctl.names import Identity, format_instance
 from agentctl.record_moves import CancelledRecord, MissedRecord
 from agentctl.records import DoneRecord, EventRecord, FailedRecord
-from agentctl.sdk.execution import AskOp
+from agentctl.sdk.ops import AskOp
 
 
 class AskRequest(Struct, frozen=True, omit_defaults=True, rename={"from_": "from"}):

@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from agentctl.core.kept import Asking
 from agentctl.core.timing import Sent
-from agentctl.engines.local.events.calls import BoundMethod, CallName, Made
+from agentctl.engines.local.events.calls import BoundMethod, CallName
 from agentctl.engines.local.events.effects import Timings
 from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.made import Made
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.timers import Timers
@@ -24,8 +25,8 @@ from agentctl.names import Address
 from agentctl.records import EventRecord, Record
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp
 from agentctl.sdk.fields import AgentSpec
+from agentctl.sdk.ops import CallOp
 from agentctl.times import Clock
 
 

@@ -14,25 +14,19 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from agentctl.engines.local.events.calls import (
-    BoundMethod,
-    Made,
-    failed,
-    in_thread,
-    is_dropped,
-    perform,
-    succeeded,
-)
+from agentctl.engines.local.events.calls import BoundMethod, in_thread, is_dropped, perform
 from agentctl.engines.local.events.endings import join_members
+from agentctl.engines.local.events.made import Made, failed, succeeded
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.within import within
 from agentctl.errors import AgentctlError, Denied, NotRecordable, UsageError
 from agentctl.sdk.agent import build, spec_of
 from agentctl.sdk.capability import MethodSpec, is_blocking
 from agentctl.sdk.context import CALL, CallContext
-from agentctl.sdk.execution import Failure, Result, StepOp
+from agentctl.sdk.execution import Failure, Result
 from agentctl.sdk.inputs import WaitForInput
 from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.ops import StepOp
 from agentctl.sdk.scope import SCOPE
 from agentctl.sdk.steps import snapshot
 from agentctl.sdk.workflow import share_results

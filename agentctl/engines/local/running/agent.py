@@ -43,7 +43,7 @@ from agentctl.record_moves import (
 )
 from agentctl.records import BugRecord, DoneRecord, EventRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
-from agentctl.sdk.execution import CallOp
+from agentctl.sdk.ops import CallOp
 from agentctl.storage.port import Store
 from agentctl.times import to_us
 

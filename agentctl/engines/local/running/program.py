@@ -22,8 +22,9 @@ from agentctl.core.kept import Asking
 from agentctl.core.suspicion import EventId
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events.askers import Askers
-from agentctl.engines.local.events.calls import CallName, Made
+from agentctl.engines.local.events.calls import CallName
 from agentctl.engines.local.events.effects import Timings
+from agentctl.engines.local.events.made import Made
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.timers import Timer, Timers

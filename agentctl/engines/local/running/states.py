@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Raw
 
 from agentctl.core.history import JournalHistory
-from agentctl.engines.local.events.calls import members_of
+from agentctl.engines.local.events.made import members_of
 from agentctl.names import Identity
 from agentctl.sdk.fields import AgentSpec
 
