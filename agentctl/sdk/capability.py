@@ -32,10 +32,10 @@ class CallOptions:
     """The options of one capability method, as `@call(…)` gives them."""
 
     timeout_us: int | None = None
-    retry: RetryPolicy | None = None
     repeat: bool = True
     match: Literal["arguments", "name"] = "arguments"
     record: Literal["value", "digest"] = "value"
+    retry: RetryPolicy | None = None
 
 
 DEFAULT_OPTIONS: Final = CallOptions()
@@ -128,7 +128,7 @@ def call(
     timeout_us = None if timeout is None else to_us(timeout)
     if timeout_us is not None and timeout_us <= 0:
         raise BadAgentClass(f"@call(timeout={timeout!r}) leaves a call no time")
-    options = CallOptions(timeout_us, retry, repeat, match, record)
+    options = CallOptions(timeout_us, repeat, match, record, retry)
 
     def mark(fn: F) -> F:
         fn.__agentctl_call__ = options  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agentctl import Capability, blocking, call
-from agentctl.errors import BadAgentClass, BadArguments, NotInThisVersion, NotRecordable
+from agentctl.errors import BadAgentClass, BadArguments, NotRecordable
 from agentctl.sdk.capability import (
     DEFAULT_OPTIONS,
     CallOptions,
@@ -48,9 +48,9 @@ def test_an_option_that_does_not_exist_is_refused(wrong):
         call(**wrong)
 
 
-def test_retry_is_not_in_this_version():
-    with pytest.raises(NotInThisVersion, match="retry"):
-        call(retry=object())
+def test_a_retry_that_is_no_policy_is_refused():
+    with pytest.raises(BadAgentClass, match="makes no sense"):
+        call(retry=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agentctl import Agent, AgentSettings, Capability, Workflow, bind, handler, query, uses
+from agentctl import (
+    Agent,
+    AgentSettings,
+    Capability,
+    Workflow,
+    bind,
+    handler,
+    query,
+    uses,
+    workflow_step,
+)
 from agentctl.errors import BadAgentClass, NotInThisVersion, UsageError
 from agentctl.sdk.agent import spec_of
 
@@ -333,9 +343,18 @@ def test_what_is_no_agent_is_refused():
         bind(Agent)
 
 
-def test_what_this_version_does_not_have_yet_says_so():
-    with pytest.raises(NotInThisVersion, match="Workflow"):
+def test_a_workflow_has_steps_and_its_own_run_and_result():
+    with pytest.raises(BadAgentClass, match="Onboard has no steps"):
         type("Onboard", (Workflow,), {})
+    step = workflow_step(_nothing)
+    for name in ("run", "result"):
+        with pytest.raises(BadAgentClass, match="has its own run or result"):
+            type("Onboard", (Workflow,), {"only": step, name: _nothing})
+        with pytest.raises(BadAgentClass, match=f"Onboard.{name}: a field can't have this name"):
+            type("Onboard", (Workflow,), {"only": step, "__annotations__": {name: str}})
+
+
+async def _nothing(_self: Any) -> None: ...
 
 
 class Migrating:

@@ -18,15 +18,13 @@ from agentctl import (
     call_key,
     handler,
     now,
-    question,
     random,
     replaying,
     service_key,
-    step,
     today,
     uuid4,
 )
-from agentctl.errors import AgentctlError, NotInThisVersion, UsageError
+from agentctl.errors import AgentctlError, UsageError
 from agentctl.testing import Durable
 
 
@@ -61,17 +59,6 @@ class Bot(Agent):
     @handler
     async def block(self, seconds: float) -> None:
         time.sleep(seconds)
-
-    @handler
-    async def ask(self, what: str) -> str:
-        try:
-            if what == "question":
-                await question("x", bool)
-            else:
-                await step("x", self.api.look)
-        except NotInThisVersion as error:
-            return f"{error.message} | {error.hint}"
-        return "worked"
 
 
 async def a_socket(_loop):
@@ -225,13 +212,6 @@ def test_today_takes_a_zone_s_name_and_refuses_what_is_none(durable):
         with pytest.raises(Exception, match="no time zone") as refused:
             durable.run(Bot, "zone", wrong, api=Real())
         assert isinstance(refused.value.__cause__, UsageError)
-
-
-@pytest.mark.parametrize("what", ["question", "step"])
-def test_what_this_version_does_not_have_yet_says_so_where_it_is_used(durable, what):
-    told = durable.run(Bot, "ask", what, api=Real())
-    assert "isn't in this version" in told
-    assert "docs/concepts.md" in told
 
 
 def test_a_handler_called_on_self_is_a_plain_method_call_in_the_same_event(durable):

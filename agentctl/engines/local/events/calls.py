@@ -112,11 +112,12 @@ async def _make(run: CallRun) -> Made:
         args, kwargs = run.op.method.signature.decode(run.op.args, run.op.kwargs)
         timeout_us = run.method.options.timeout_us
         run.entered(run.context.key, run.op.method.fn)
-        work = perform(run.method, (args, kwargs), run.context, run.threads)
+        label = run.context.key, run.op.method.fn
+        work = perform(run.method, (args, kwargs), label, run.threads)
         if timeout_us is None:
             value = await work
         else:
-            value = await within(timeout_us, work, f"{run.context.key}: {run.op.method.fn}")
+            value = await within(timeout_us, work, ": ".join(label))
     except Exception as error:  # noqa: BLE001 - the handler gets it
         return failed(error)
     except asyncio.CancelledError as error:
@@ -137,41 +138,39 @@ def is_dropped() -> bool:
 def perform(
     method: BoundMethod,
     given: tuple[Sequence[Any], Mapping[str, Any]],
-    context: CallContext,
+    label: tuple[str, str],
     threads: Callable[[], ThreadPoolExecutor],
 ) -> Awaitable[Any]:
-    """Run a method's code, in a thread if it blocks."""
+    """Run a method's code, in a thread if it blocks; `label` is the call's key and name."""
     args, kwargs = given
     fn = method.fn
     if not method.blocks:
         return fn(*args, **kwargs)  # type: ignore[no-any-return]
-    return in_thread(fn, given, context.key, threads)
+    return in_thread(fn, given, label, threads)
 
 
 async def in_thread(
     fn: Callable[..., Any],
     given: tuple[Sequence[Any], Mapping[str, Any]],
-    key: str,
+    label: tuple[str, str],
     threads: Callable[[], ThreadPoolExecutor],
 ) -> Any:
     """Run what blocks in a thread; a thread can't be stopped, only no longer waited for."""
     given_up = False
     args, kwargs = given
     ctx = contextvars.copy_context()
-    name = getattr(fn, "__qualname__", repr(fn))
 
     def watched() -> Any:
         try:
             return ctx.run(fn, *args, **kwargs)
         except StopIteration as error:
             # A future can't hold it: whoever waits would wait for ever.
-            raise RuntimeError(f"{name} raised StopIteration") from error
+            raise RuntimeError(f"{label[1]} raised StopIteration") from error
         finally:
             if given_up:
                 log.warning(
                     "%s: %s went on in its thread until now; nobody waits for it any more",
-                    key,
-                    name,
+                    *label,
                 )
 
     try:

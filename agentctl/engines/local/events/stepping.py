@@ -96,7 +96,7 @@ class Attempt:
         call = CALL.set(context)
         scope = SCOPE.set(None)  # what the capability does is no part of the step
         try:
-            work = perform(method, given, context, self._run.threads)
+            work = perform(method, given, (key, spec.fn), self._run.threads)
             if method.options.timeout_us is None:
                 return await work
             return await within(method.options.timeout_us, work, f"{key}: {spec.fn}")
@@ -150,7 +150,7 @@ async def _worked(run: StepRun, copy: Any) -> Any:
     name = f"step {op.name}"
     run.entered(key, name)
     if is_blocking(fn):
-        work: Any = in_thread(fn, (args, {}), key, run.threads)
+        work: Any = in_thread(fn, (args, {}), (key, name), run.threads)
     else:
         work = fn(*args)
         if not inspect.isawaitable(work):
