@@ -7,10 +7,11 @@ the turn's batch. It never writes: whoever runs the event does, when the turn is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Raw
 
+from agentctl.core.audit import audit_lines, is_audited
 from agentctl.core.event_history import EventHistory
 from agentctl.core.replay import LOOK, Difference, Replay
 from agentctl.engines.local.events import asking
@@ -23,6 +24,13 @@ from agentctl.sdk.execution import CallOp, Op, QuestionOp, StepOp, TimerOp
 from agentctl.times import Uptime
 
 _NOTHING: Final = b"[]"
+
+
+class Batch(NamedTuple):
+    """What goes on record together, with its audit lines."""
+
+    bodies: list[bytes]
+    audit: list[str]
 
 
 class Ledger:
@@ -51,7 +59,7 @@ class Ledger:
         self.replay = Replay(history) if history.calls or history.deliveries else None
         self.difference: Difference | None = None
         self.calls = 0
-        self._batch: list[bytes] = []
+        self._batch = Batch([], [])
         self._launch: list[OpenOp] = []
         self._unarmed: list[OpenOp] = []
         self._effects: list[OpenOp] = []
@@ -124,11 +132,13 @@ class Ledger:
 
     def note(self, record: Record) -> None:
         """Add a record to the batch."""
-        self._batch.append(encode(record))
+        self._batch.bodies.append(encode(record))
+        if is_audited(record):
+            self._batch.audit.extend(audit_lines(self._agent, record, self._history.accepted))
 
-    def take_batch(self) -> list[bytes]:
+    def take_batch(self) -> Batch:
         """Hand over what isn't on record yet."""
-        batch, self._batch = self._batch, []
+        batch, self._batch = self._batch, Batch([], [])
         return batch
 
     def rest(self, opened: OpenOp, record: StepRecord) -> None:

@@ -312,8 +312,8 @@ class EventRun:
         if parks and not still_parked:
             self._ledger.note(ParkedRecord(self.number))
         batch = self._ledger.take_batch()
-        if batch:
-            self.site.append_bodies(batch)
+        if batch.bodies:
+            self.site.append_bodies(*batch)
 
     # -- timers
 
@@ -388,7 +388,7 @@ class EventRun:
             self._ledger.work(opened)
         # Crash here: the attempt may be made once more; behind this, it is over.
         if self.site.program.stopping:
-            self.site.append_bodies(self._ledger.take_batch())
+            self.site.append_bodies(*self._ledger.take_batch())
             return
         self.site.progressed(self.number)
         self._settle()
