@@ -251,6 +251,8 @@ def test_an_answer_without_a_program_counts_at_the_next_start(project: Project) 
     event = submit(project, "Office", "refund", "alone")
     until_state(project, event, "waiting")
     program.cut_power()
+    asks = f"{key_of(event)} asks: refund alone?; agentctl approval approve {key_of(event)}"
+    assert asks in program.err
     told = decide(project, "approve", "--as", "ana").expect(0)
     assert told.out == f"approved {key_of(event)}\n"
     assert "agentctl run Office" in told.err

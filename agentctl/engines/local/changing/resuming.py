@@ -14,7 +14,7 @@ from msgspec import Raw
 from agentctl.core.event_history import EventHistory
 from agentctl.core.finding import Found, find
 from agentctl.core.inputs import check, read_input
-from agentctl.core.waits import Wait, decided_of
+from agentctl.core.waits import Wait, decided_of, is_given_up
 from agentctl.engines.changes import Resumed, ResumeRequest
 from agentctl.engines.local.changing.ground import Ground
 from agentctl.errors import Conflict, NotFound, NotRecordable, UsageError
@@ -49,6 +49,11 @@ def resume(ground: Ground, request: ResumeRequest, answered: Answered) -> Resume
     waits = ground.waits(event)
     path = _path(ground, event, request, waits)
     key = format_call_key(instance, found.number, path)
+    if is_given_up(event, path, waits[path]):
+        raise Conflict(
+            f"{address} was cancelled: it takes no input any more",
+            hint=f"see how it ends: agentctl invocation show {address}",
+        )
     value = _value(waits[path], request, key)
     record = AnswerRecord(
         f"{found.number}-{path}", value, clean(request.by), clean(request.note), at=ground.now_us()
@@ -108,7 +113,7 @@ def _not_waiting(ground: Ground, event: EventHistory, path: str | None) -> NotFo
     if path in decided:
         return Conflict(f"{key} is already decided: {decided[path]}", hint=hint)
     if path in whole.calls:
-        return Conflict(f"{key} doesn't wait for an input", hint=hint)
+        return Conflict(f"{key} doesn't wait for an input, or no more", hint=hint)
     return NotFound(f"{address} has no call {key}", hint=hint)
 
 

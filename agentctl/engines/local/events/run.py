@@ -313,7 +313,9 @@ class EventRun:
             self._ledger.note(ParkedRecord(self.number))
         batch = self._ledger.take_batch()
         if batch.bodies:
-            self.site.append_bodies(*batch)
+            self.site.append_bodies(batch.bodies, batch.audit)
+        for path, text, type_ in batch.asked:
+            self.site.program.listener.asked(self.key(path), text, type_)
 
     # -- timers
 
@@ -388,7 +390,8 @@ class EventRun:
             self._ledger.work(opened)
         # Crash here: the attempt may be made once more; behind this, it is over.
         if self.site.program.stopping:
-            self.site.append_bodies(*self._ledger.take_batch())
+            batch = self._ledger.take_batch()
+            self.site.append_bodies(batch.bodies, batch.audit)
             return
         self.site.progressed(self.number)
         self._settle()

@@ -19,7 +19,7 @@ from agentctl.core.lanes import priority_of
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.core.states import WAITS, open_calls, pending, state_of
 from agentctl.core.timetable import begins_us
-from agentctl.core.waits import waits_of
+from agentctl.core.waits import is_given_up, waits_of
 from agentctl.engines.changes import State
 from agentctl.engines.inputs import InputView
 from agentctl.engines.schedules import ScheduleView
@@ -67,7 +67,7 @@ class AsOf:
         return self._event(event, state)
 
     def _inputs(self, event: EventHistory) -> Sequence[InputView]:
-        if event.end is not None or event.cancel is not None:
+        if event.end is not None:
             return ()
         instance = format_instance(self.agent, event.accepted.of)
         return [
@@ -81,6 +81,7 @@ class AsOf:
                 wait.step,
             )
             for path, wait in waits_of(event).items()
+            if not is_given_up(event, path, wait)
         ]
 
     def _event(self, event: EventHistory, state: State, **more: Any) -> EventView:
@@ -195,7 +196,7 @@ def _awaited(event: EventHistory) -> str | None:
     """Whose answer an event waits for."""
     for call in open_calls(event):
         if call.fn in WAITS:
-            return _about(call) if call.fn == "result" else call.to or call.fn
+            return _about(call) if call.fn == "result" else call.to
     return None
 
 
