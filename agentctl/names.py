@@ -14,6 +14,7 @@ from agentctl.errors import UsageError
 
 _AGENT_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
 _EVENT: Final = re.compile(r"(?P<instance>.*?)(?:[#:](?P<event>\d{1,18}))?", re.DOTALL)
+_CALL_KEY: Final = re.compile(r"(?P<instance>.+)-(?P<event>\d{1,18})-(?P<path>\d+(?:\.\d+)*)")
 _CALLED: Final = re.compile(r"(?P<agent>[^(/]+)\((?P<args>.*)\)", re.DOTALL)
 _WINDOWS_DEVICES: Final = frozenset(
     ["CON", "PRN", "AUX", "NUL", *(f"{d}{n}" for d in ("COM", "LPT") for n in range(1, 10))]
@@ -143,6 +144,21 @@ def identity_text(value: str | int) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def parse_call_key(text: str) -> tuple[Address, str] | None:
+    """Read a call key, `Poller/my-poller-17-1.3`, as an event and a path; None if it is none.
+
+    Raises:
+        UsageError: what stands in front of the numbers is no instance.
+    """
+    found = _CALL_KEY.fullmatch(text.strip())
+    if found is None:
+        return None
+    instance = Address.parse(found["instance"])
+    if instance.event is not None:
+        return None
+    return Address(instance.agent, instance.identity, int(found["event"])), found["path"]
 
 
 def format_call_key(instance: str, event: int | str, path: str) -> str:

@@ -67,6 +67,9 @@ def _next(event: EventView, moments: Moments, start: str | None) -> str:
             return _due("due", event, moments, start)
         case State.SLEEPING:
             return _due("goes on", event, moments, start)
+        case State.WAITING if event.inputs:
+            first = event.inputs[0]
+            return _short(f"{first.key} asks: {first.text} ({first.type})")
         case State.WAITING:
             return f"waits for {event.waits_for or 'an answer'}"
         case State.QUEUED if start is not None:

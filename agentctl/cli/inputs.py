@@ -73,6 +73,20 @@ def read_text(value: str) -> str:
     return value
 
 
+def read_answer(value: str) -> str:
+    """Read what `--input` names: the text itself, or stdin without its last line break.
+
+    Raises:
+        UsageError: stdin can't be read.
+    """
+    if value != "-":
+        return value
+    try:
+        return sys.stdin.buffer.read().decode().removesuffix("\n").removesuffix("\r")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--input: stdin can't be read: {error}", hint="write UTF-8") from None
+
+
 def read_arguments(value: str, *, objects: bool) -> bytes:
     """Read `--args` as the bytes of a JSON list, or of an object where those are taken.
 

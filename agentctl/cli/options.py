@@ -25,7 +25,7 @@ TAKES_VALUE: Final = frozenset(
         *("-n", "--number", "--status", "--fail-on"),
         *("-i", "--idempotency-key", "--if-full", "--for", "--at", "--schedule-at", "--in", "--tz"),
         *("--name", "--every", "--first", "--cron", "--missed", "--overlap", "--jitter"),
-        *("--max-late", "--from", "--priority"),
+        *("--max-late", "--from", "--priority", "--input", "--as", "--note"),
     ]
 )
 _SHORT_FLAGS: Final = re.compile(r"-[qvyh]+")

@@ -53,8 +53,32 @@ def _call(fields: Mapping[str, Any]) -> str:
         return f"timer until {schedule_records.instant(fields['until'])}"
     if "to" in fields:
         return schedule_records.call_of_another(fields)
+    if fields["fn"] == "question":
+        return f"question {_input(fields)}"
     once = " (not repeated)" if fields.get("repeat") is False else ""
-    return f"{fields['fn']} {schedule_records.asked(fields)}".rstrip() + once
+    fn = fields["fn"]
+    if "step" in fields:
+        undoes = f" (of {fields['undoes']})" if "undoes" in fields else ""
+        fn = f"{'undo' if undoes else fn} {fields['step']}{undoes}"
+    return f"{fn} {schedule_records.asked(fields)}".rstrip() + once
+
+
+def _input(fields: Mapping[str, Any]) -> str:
+    """What is asked for, its type, and the end of the wait."""
+    until = fields.get("until")
+    end = "" if until is None else f", until {schedule_records.instant(until)}"
+    return f"{fields['text']} ({fields['type']}{end})"
+
+
+def _tried(fields: Mapping[str, Any]) -> str:
+    said = error_text(str(fields["type"]), fields.get("text") or "")
+    return f"attempt {fields['attempt']}: {said}, next {schedule_records.instant(fields['next'])}"
+
+
+def _answer(fields: Mapping[str, Any]) -> str:
+    note = f": {fields['note']}" if fields.get("note") else ""
+    by = f" by {fields['by']}" if fields.get("by") else ""
+    return f"{_json(fields['value'])}{by}{note}"
 
 
 def _event(fields: Mapping[str, Any]) -> str:
@@ -135,5 +159,9 @@ _WHAT: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "paused": schedule_records.named,
     "resumed": schedule_records.resumed,
     "missed": schedule_records.missed,
+    "tried": _tried,
+    "attempt": lambda fields: f"attempt {fields['n']}",
+    "waiting": _input,
+    "answer": _answer,
     MARK: lambda fields: f"{fields[MARK]} bytes are durable",
 }

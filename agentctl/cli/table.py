@@ -94,6 +94,30 @@ COMMANDS: Final = (
         "agentctl.cli.commands.invocation_retry",
     ),
     Command(
+        ("invocation", "resume"),
+        "CALL --input JSON",
+        "give an event the input that it waits for",
+        "agentctl.cli.commands.invocation_resume",
+    ),
+    Command(
+        ("approval", "list"),
+        "[AGENT]",
+        "list what waits for a person",
+        "agentctl.cli.commands.approval_list",
+    ),
+    Command(
+        ("approval", "approve"),
+        "[CALL]",
+        "answer a question with yes",
+        "agentctl.cli.commands.approval_approve",
+    ),
+    Command(
+        ("approval", "deny"),
+        "[CALL]",
+        "answer a question with no",
+        "agentctl.cli.commands.approval_deny",
+    ),
+    Command(
         ("schedule", "list"),
         "[AGENT]",
         "list what is to come: schedules and scheduled events",

@@ -67,6 +67,13 @@ class Teller:
         """A call is made for real."""
         log.debug("%s %s", key, fn, extra={"call": key})
 
+    def asked(self, key: str, text: str, type_: str) -> None:
+        """An event asks a person for an input: say what answers it."""
+        answer = f"invocation resume {key} --input JSON"
+        if type_ == "bool":
+            answer = f"approval approve {key}"
+        log.info("%s asks: %s; agentctl %s", key, text, answer, extra={"call": key})
+
     def warned(self, text: str) -> None:
         """Something that a person should know."""
         log.warning("%s", text)

@@ -45,6 +45,8 @@ What makes an event run again, and what that does to its calls:
                          number, a new start           new call keys
   completed, was missed  not at all; invoke it anew    a new event
    or was cancelled
+  waits for an input     agentctl invocation resume,   kept, not made again
+                         agentctl approval approve
   was a schedule's       agentctl schedule trigger     a new event, with
                                                        the same arguments
 

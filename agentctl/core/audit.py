@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from agentctl.core.audit_schedules import OF_SCHEDULES, of_schedule, schedule_lines, stands_for
+from agentctl.core.event_history import QUESTION
 from agentctl.names import format_instance
 from agentctl.record_moves import (
     AsideRecord,
@@ -24,8 +25,10 @@ from agentctl.record_moves import (
     RetryRecord,
     StopRecord,
 )
+from agentctl.record_steps import AnswerRecord, WaitingRecord
 from agentctl.records import (
     BugRecord,
+    CallRecord,
     DoneRecord,
     ErrorRecord,
     EventRecord,
@@ -53,12 +56,20 @@ AUDITED: Final = frozenset(
         RetryRecord,
         DeletedRecord,
         MissedRecord,
+        CallRecord,
+        WaitingRecord,
+        AnswerRecord,
         *OF_SCHEDULES,
     ]
 )
 _OF: Final = frozenset([EventRecord, AsideRecord, RequeuedRecord, DropRecord, *OF_SCHEDULES])
 _DENIED: Final = "agentctl.errors.Denied"
 _LONGEST: Final = 2000
+
+
+def is_audited(record: Record) -> bool:
+    """Whether a record may have audit lines; of calls only questions have."""
+    return type(record) in AUDITED and (type(record) is not CallRecord or record.fn == QUESTION)
 
 
 def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[str]:
@@ -72,7 +83,21 @@ def audit_lines(agent: str, record: Record, event: EventRecord | None) -> list[s
         of = event.of if event is not None else ()
     who = format_instance(agent, of)
     handler = event.handler if event is not None else ""
-    return [f"{at} {who} {escaped(what)}" for what in _whats(record, handler)]
+    whats = _inputs(record, who) or _whats(record, handler)
+    return [f"{at} {who} {escaped(what)}" for what in whats]
+
+
+def _inputs(record: Record, who: str) -> list[str]:
+    match record:
+        case CallRecord(call=call, fn="question") | WaitingRecord(waiting=call):
+            until = "" if record.until is None else f", until {to_rfc3339(record.until)}"
+            return [f"asked: {who}-{call}: {record.text} ({record.type}{until})"]
+        case AnswerRecord():
+            by = f" by {record.by}" if record.by else ""
+            note = f" ({record.note})" if record.note else ""
+            return [f"answered: {who}-{record.answer}{by}: {masked(record.value)}{note}"]
+        case _:
+            return []
 
 
 def _whats(record: Record, handler: str) -> list[str]:

@@ -95,6 +95,7 @@ class EventHistory:
         alone: whether it had the turn when it started last.
         bodies: its records as they stand in the journal.
         cancel: the cancellation that was delivered to it, if one was.
+        before_cancel: the calls that were open then, as far as they were folded.
         end: how it ended, if it did.
         told: another agent asked for it, and needs the answer no more.
     """
@@ -102,6 +103,7 @@ class EventHistory:
     __slots__ = (
         "accepted",
         "alone",
+        "before_cancel",
         "begun",
         "bodies",
         "bug",
@@ -133,6 +135,7 @@ class EventHistory:
         self.alone = False
         self.bug: BugRecord | None = None
         self.cancel: CancelRecord | None = None
+        self.before_cancel = _NONE
         self.end: EndRecord | None = None
         self.told = False
 
@@ -271,6 +274,7 @@ class EventHistory:
         if self.cancel is not None:
             raise ValueError(f"event {self.number} was cancelled before")
         self.cancel = record
+        self.before_cancel = frozenset(self.calls.keys() - self.ended)
         self.deliveries.append((CANCEL, record))
 
     def _retry(self, record: RetryRecord) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.audit import audit_lines, is_audited
 from agentctl.core.audit_trail import AuditTrail
 from agentctl.core.event_history import EndRecord, EventHistory
 from agentctl.core.kept import KEEP, Asking, Kept, answers_had, asking_of, outcome_of, request_of
@@ -121,7 +121,7 @@ class JournalHistory:
             raise ValueError(f"the time {at_us} of {kind!r} is none that a date can show")
         self.latest_us = max(self.latest_us, at_us)
         of, carried_over = type(record), self._is_carried_over()
-        trail = None if carried_over or of not in AUDITED else self._trail
+        trail = None if carried_over or not is_audited(record) else self._trail
         if of in FOLDS:
             if trail is not None:
                 self._audit(trail, record, None)

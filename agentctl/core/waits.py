@@ -59,6 +59,12 @@ def waits_of(event: EventHistory) -> Mapping[str, Wait]:
     return found
 
 
+def is_given_up(event: EventHistory, path: str, wait: Wait) -> bool:
+    """Whether the event was cancelled while it waited; what it asks to clean up it still needs."""
+    cancel = event.cancel
+    return cancel is not None and (wait.since_us < cancel.at or path in event.before_cancel)
+
+
 def decided_of(event: EventHistory) -> Mapping[str, str]:
     """How the inputs were decided that an event had: `by ana: true`; by path, the last one last."""
     found: dict[str, str] = {}
@@ -72,6 +78,7 @@ def decided_of(event: EventHistory) -> Mapping[str, str]:
             by = f"by {record.by}" if record.by else "answered"
             found[path_of(record.answer)] = by
     for path, call in event.calls.items():
-        if call.fn == QUESTION and path in event.ended and path not in found:
-            found[path] = "its time was over" if path not in event.dropped else "given up"
+        over = path in event.ended and path not in event.dropped
+        if call.fn == QUESTION and over and path not in found:
+            found[path] = "its time was over"
     return found

@@ -154,6 +154,10 @@ class Listener(Protocol):
         """A call is made for real."""
         ...
 
+    def asked(self, key: str, text: str, type_: str) -> None:
+        """An event asks a person for an input, under a call key."""
+        ...
+
     def warned(self, text: str) -> None:
         """Something that a person should know."""
         ...

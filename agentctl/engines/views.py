@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from agentctl.core.lanes import Priority
 from agentctl.engines.changes import State
+from agentctl.engines.inputs import InputView
 from agentctl.names import Address
 
 
@@ -34,13 +35,15 @@ class CallView(Struct, frozen=True):
 
     Attributes:
         key: its call key.
-        fn: what was called: `Payments.refund`, `timer`, `ask`, `schedule`.
-        state: `open`, `ok`, `error`, `fired` or `dropped`.
-        outcome: of `ok` the value as JSON, of `error` its type and text.
-        until_us: of a timer: its end.
+        fn: what was called: `Payments.refund`, `step charge`, `timer`, `ask`, `question`.
+        state: `open`, `ok`, `error`, `fired`, `answered` or `dropped`.
+        outcome: of `ok` and `answered` the value as JSON, of `error` its type and text.
+        until_us: of a timer or a question: its end.
         where: of one that is being made: file and line at which its code stands.
         about: of one that concerns another event: the handler that is asked or scheduled,
-            `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for.
+            `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for; what is
+            asked, of one that needs an input.
+        by: who answered.
     """
 
     key: str
@@ -53,6 +56,7 @@ class CallView(Struct, frozen=True):
     until_us: int | None = None
     where: str | None = None
     about: str | None = None
+    by: str | None = None
 
 
 class LockView(Struct, frozen=True):
@@ -78,10 +82,12 @@ class EventView(Struct, frozen=True):
         text: of one that failed or is stuck: what it says; `type` the error's type.
         value: of one that completed: the result as JSON.
         next_us: when it goes on by itself, of a sleeping or scheduled one.
-        waits_for: of a waiting one: what for; of a queued one: the event that holds its instance.
+        waits_for: of a waiting one: whose answer, or the key of the call that needs an input; of a
+            queued one: the event that holds its instance.
         cancelling: a cancel is on record, and it hasn't ended yet.
         schedule: the name of the one that made it, at its due time `due_us`; that is None of one
             that was triggered. An event that was itself scheduled has a due time alone.
+        inputs: what it waits for that a person can give, in the order of the calls.
     """
 
     event: Address
@@ -107,6 +113,7 @@ class EventView(Struct, frozen=True):
     cancelling: bool = False
     schedule: str | None = None
     due_us: int | None = None
+    inputs: Sequence[InputView] = ()
 
 
 class KeyView(Struct, frozen=True):

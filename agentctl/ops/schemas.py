@@ -14,6 +14,7 @@ from msgspec import Struct
 from agentctl.errors import NotFound
 from agentctl.nearest import nearest_hint
 from agentctl.ops import (
+    approval_documents,
     backing_up,
     changes,
     documents,
@@ -29,6 +30,7 @@ _MODULES: Final = (
     view_documents,
     backing_up,
     schedule_documents,
+    approval_documents,
 )
 
 

@@ -60,7 +60,7 @@ class SeenInvocation(Struct, frozen=True):
 
     Attributes:
         next: when it goes on by itself.
-        waits_for: the event or instance that it waits for.
+        waits_for: the event or instance that it waits for, or the call that needs an input.
         text: why it is stuck, failed or was cancelled.
         cancelling: a cancel is on record, and it hasn't ended yet.
         schedule: the name of the one that made it.
@@ -91,12 +91,14 @@ class SeenCall(Struct, frozen=True):
     """One call of an event.
 
     Attributes:
-        state: `open`, `ok`, `error`, `fired` or `dropped`.
-        outcome: of `ok` the value as JSON, of `error` its type and text; as text.
-        until: of a timer: its end.
+        state: `open`, `ok`, `error`, `fired`, `answered` or `dropped`.
+        outcome: of `ok` and `answered` the value as JSON, of `error` its type and text; as text.
+        until: of a timer or a question: its end.
         where: of one that is being made: file and line at which its code stands.
         about: of one that concerns another event: the handler that is asked or scheduled,
-            `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for.
+            `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for; what is
+            asked, of one that needs an input.
+        by: who answered.
     """
 
     key: str
@@ -109,6 +111,7 @@ class SeenCall(Struct, frozen=True):
     until: str | None
     where: str | None
     about: str | None
+    by: str | None
 
 
 class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):

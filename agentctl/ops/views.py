@@ -263,7 +263,7 @@ def in_full(event: EventView, *, show_secrets: bool = False) -> InvocationDocume
 
 def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
     outcome = call.outcome
-    if outcome is not None and call.state == "ok":
+    if outcome is not None and call.state in ("ok", "answered"):
         outcome = hide(outcome.encode(), show_secrets=show_secrets).decode()
     return SeenCall(
         call.key,
@@ -276,4 +276,5 @@ def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
         moment(call.until_us),
         call.where,
         call.about,
+        call.by,
     )

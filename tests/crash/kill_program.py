@@ -199,6 +199,9 @@ class Listener:
     def called(self, key, fn):
         """The ledger has it."""
 
+    def asked(self, key, text, type_):
+        """The journal has it."""
+
     def warned(self, text):
         self._note.add("warned", 0, text)
 

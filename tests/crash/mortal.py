@@ -284,6 +284,9 @@ class Life:
     def called(self, key: str, fn: str) -> None:
         """The world sees calls by itself."""
 
+    def asked(self, key: str, text: str, type_: str) -> None:
+        """The world sees questions in the journal."""
+
     def warned(self, text: str) -> None:
         self.world.breaks(f"warned: {text}")
 

@@ -16,7 +16,7 @@ from agentctl.cli.topics import TOPICS
 
 FOLDER = Path(__file__).with_name("help")
 LATER = (
-    *("approval", "workflow", "chaos", "compact", "doctor"),
+    *("workflow", "chaos", "compact", "doctor"),
     *("why ", "agentctl check"),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentctl.ops import (
+    approval_documents,
     backing_up,
     changes,
     documents,
@@ -39,6 +40,9 @@ FIELDS = {
     "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
     "waits_for asked_by starts result type text line records calls cancelling schedule due "
     "priority",
+    "agentctl.approvals/1": "approvals",
+    "agentctl.approval/1": "call event approved by note",
+    "agentctl.resume/1": "call event by note",
     "agentctl.agents/1": "agents",
     "agentctl.instance/1": "instance state keys events schedules",
     "agentctl.lock/1": "agents",
@@ -69,7 +73,8 @@ PARTS = {
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
     "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling "
     "schedule due",
-    "SeenCall": "key fn state args outcome at ended until where about",
+    "SeenCall": "key fn state args outcome at ended until where about by",
+    "SeenInput": "call event handler step question type schema_ asked until status",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
     "SeenKey": "key event status",
@@ -85,7 +90,7 @@ STRUCTS = {
     name: each
     for module in (
         *(documents, journal_documents, changes, view_documents, backing_up),
-        schedule_documents,
+        *(schedule_documents, approval_documents),
     )
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__

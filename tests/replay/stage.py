@@ -149,6 +149,9 @@ class StageProgram:
     def called(self, key: str, fn: str) -> None:
         pass
 
+    def asked(self, key: str, text: str, type_: str) -> None:
+        pass
+
     def warned(self, text: str) -> None:
         self.warnings.append(text)
 

@@ -14,6 +14,7 @@ from agentctl.names import (
     format_instance,
     identity_text,
     is_agent_name,
+    parse_call_key,
     shell_words,
 )
 from agentctl.nearest import nearest_hint
@@ -137,6 +138,28 @@ def test_r4_a_call_key_is_instance_event_and_path():
     assert format_call_key(format_instance("Poller", ("my-poller",)), 17, "2.3") == (
         "Poller/my-poller-17-2.3"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Bot-1-2", (Address("Bot", (), 1), "2")),
+        ("Poller/my-poller-17-2.3", (Address("Poller", ("my-poller",), 17), "2.3")),
+        ('Poller("eu/7-1")-17-2', (Address("Poller", ("eu/7-1",), 17), "2")),
+        ("Bot", None),
+        ("Bot#7", None),
+        ("Bot-7", None),
+        ("Bot#7-1-2", None),
+        ("Bot-1-2.", None),
+    ],
+)
+def test_a_call_key_is_read_as_it_is_written(text, found):
+    assert parse_call_key(text) == found
+
+
+def test_a_call_key_of_no_agent_is_refused():
+    with pytest.raises(UsageError):
+        parse_call_key("7-1-2")
 
 
 def test_a_mistyped_name_is_answered_with_the_nearest_one_or_with_what_there_is():

@@ -129,11 +129,13 @@ class _Told:
         """One call: its key, what was called, how it stands, when, and what came of it."""
         args = None if call.args is None else self._shown(call.args)
         what = " ".join(part for part in (call.fn, call.about, args) if part)
+        if call.about and call.fn.startswith("step "):
+            what = f"{call.fn} {args}: {call.about}"
         if call.until_us is not None:
-            what = f"{call.fn} until {self.moments(call.until_us)}"
+            what = f"{what} until {self.moments(call.until_us)}"
         outcome = call.outcome or ("-" if call.where is None else f"stands at {call.where}")
-        if call.state == "ok":
-            outcome = self._shown(outcome.encode())
+        if call.state in ("ok", "answered"):
+            outcome = self._shown(outcome.encode()) + (f" (by {call.by})" if call.by else "")
         elif call.state == "error":
             outcome = error_text(outcome, "")
         return call.key, what, call.state, self.moments(call.at_us), outcome

@@ -65,6 +65,10 @@ class LogListener:
         """A call is made for real."""
         log.debug("%s: %s", key, fn)
 
+    def asked(self, key: str, text: str, type_: str) -> None:
+        """An event asks a person for an input."""
+        log.info("%s asks: %s (%s)", key, text, type_)
+
     def warned(self, text: str) -> None:
         """Something that a person should know."""
         log.warning("%s", text)

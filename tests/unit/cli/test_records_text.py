@@ -33,6 +33,22 @@ def told(line: str) -> str:
             "made again: 1-1, 1-2; forgotten: 1-3",
         ),
         ('{"deleted":["a"],"by":"ana"}', "a by ana"),
+        (
+            '{"call":"1-1","fn":"question","text":"refund?","type":"bool","until":1000000}',
+            f"question refund? (bool, until {FIRST})",
+        ),
+        ('{"call":"1-1","fn":"step","step":"charge","args":[7]}', "step charge [7]"),
+        (
+            '{"call":"1-2","fn":"step","step":"charge","undoes":"1-1","args":[]}',
+            "undo charge (of 1-1) []",
+        ),
+        (
+            '{"tried":"1-1","attempt":1,"type":"builtins.OSError","text":"no","next":1000000}',
+            f"attempt 1: OSError: no, next {FIRST}",
+        ),
+        ('{"attempt":"1-1","n":2}', "attempt 2"),
+        ('{"waiting":"1-1","text":"how much?","type":"int"}', "how much? (int)"),
+        ('{"answer":"1-1","value":5,"by":"ana","note":"agreed"}', "5 by ana: agreed"),
         ('{"deleted":["a","b"]}', "a/b"),
         ('{"told":"Boss-1-1","event":1}', "Boss-1-1 has the answer"),
         (

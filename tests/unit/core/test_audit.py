@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentctl.core.audit import AUDITED, audit_lines, escaped
+from agentctl.core.audit import AUDITED, audit_lines, escaped, is_audited
 from agentctl.records import KINDS, EventRecord, decode
 
 AT = 1_796_030_042_511_034  # 2026-11-30T09:14:02.511034Z
@@ -45,6 +45,19 @@ def line(body, event=EVENT):
             '{"aside":1,"handler":"request","starts":1,"nonce":""}',
             "Bot set aside: event #1 of request (started once without finishing)",
         ),
+        (
+            '{"call":"7-3","fn":"question","text":"refund 900?","type":"bool"}',
+            "Bot asked: Bot-7-3: refund 900? (bool)",
+        ),
+        (
+            '{"waiting":"7-2.3","text":"how much?","type":"int","until":1796030042511034}',
+            "Bot asked: Bot-7-2.3: how much? (int, until 2026-11-30T09:14:02.511034Z)",
+        ),
+        (
+            '{"answer":"7-3","value":{"a":{"$secret":1}},"by":"ana","note":"as agreed"}',
+            'Bot answered: Bot-7-3 by ana: {"a":"***"} (as agreed)',
+        ),
+        ('{"answer":"7-3","value":true}', "Bot answered: Bot-7-3: true"),
         ('{"requeued":7,"lines":3}', "Bot requeued: event #7"),
         ('{"drop":7,"reason":"no use"}', "Bot dropped: event #7 (no use)"),
         ('{"stop":2}', "Bot stopped: 2 events unfinished"),
@@ -93,6 +106,9 @@ def test_records_of_no_interest_leave_no_line():
 
 def test_what_is_audited_and_what_makes_lines_are_the_same():
     assert AUDITED <= set(KINDS.values())
+    assert is_audited(decode(b'{"call":"7-1","fn":"question","text":"","type":"bool","at":1}'))
+    assert not is_audited(decode(b'{"call":"7-1","fn":"timer","at":1}'))
+    assert not is_audited(decode(b'{"start":7,"at":1}'))
 
 
 def test_an_error_that_is_no_denial_leaves_no_line():

@@ -28,6 +28,7 @@ class Heard:
         self.starts = []
         self.ends = []
         self.calls = []
+        self.asks = []
         self.warnings = []
         self.waits = []
         self.found = []
@@ -43,6 +44,9 @@ class Heard:
 
     def called(self, key, fn):
         self.calls.append((key, fn))
+
+    def asked(self, key, text, type_):
+        self.asks.append((key, text, type_))
 
     def warned(self, text):
         self.warnings.append(text)

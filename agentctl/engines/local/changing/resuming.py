@@ -6,14 +6,15 @@ Decides from what the ground says that the event waits for; who comes second is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec import Raw
 
 from agentctl.core.event_history import EventHistory
-from agentctl.core.finding import find
+from agentctl.core.finding import Found, find
 from agentctl.core.inputs import check, read_input
-from agentctl.core.waits import Wait, decided_of
+from agentctl.core.waits import Wait, decided_of, is_given_up
 from agentctl.engines.changes import Resumed, ResumeRequest
 from agentctl.engines.local.changing.ground import Ground
 from agentctl.errors import Conflict, NotFound, NotRecordable, UsageError
@@ -42,16 +43,17 @@ def resume(ground: Ground, request: ResumeRequest, answered: Answered) -> Resume
         )
     address = str(Address(ground.agent, found.of, found.number))
     if not found.open or found.event is None:
-        raise Conflict(
-            f"{address} is over ({(found.over or 'ended').replace('_', ' ')}): "
-            "it waits for no input any more",
-            hint=f"see how it ended: agentctl invocation show {address}",
-        )
+        raise _over(ground, found, request.call)
     event = found.event
     instance = format_instance(ground.agent, found.of)
     waits = ground.waits(event)
     path = _path(ground, event, request, waits)
     key = format_call_key(instance, found.number, path)
+    if is_given_up(event, path, waits[path]):
+        raise Conflict(
+            f"{address} was cancelled: it takes no input any more",
+            hint=f"see how it ends: agentctl invocation show {address}",
+        )
     value = _value(waits[path], request, key)
     record = AnswerRecord(
         f"{found.number}-{path}", value, clean(request.by), clean(request.note), at=ground.now_us()
@@ -84,19 +86,34 @@ def _path(
     return request.call
 
 
+def _over(ground: Ground, found: Found, path: str | None) -> NotFound | Conflict:
+    """Why an event that is over takes nothing: its input was decided, as far as that is kept."""
+    if found.event is not None:
+        with suppress(Conflict):  # its calls aren't on record
+            if decided_of(ground.whole(found.number)):
+                return _not_waiting(ground, found.event, path)
+    address = Address(ground.agent, found.of, found.number)
+    return Conflict(
+        f"{address} is over ({(found.over or 'ended').replace('_', ' ')}): "
+        "it waits for no input any more",
+        hint=f"see how it ended: agentctl invocation show {address}",
+    )
+
+
 def _not_waiting(ground: Ground, event: EventHistory, path: str | None) -> NotFound | Conflict:
     """Why there is nothing to be answered; it may take reading the journal."""
     address = str(Address(ground.agent, event.accepted.of, event.number))
     hint = f"see what it does: agentctl invocation show {address}"
     decided = decided_of(whole := ground.whole(event.number))
     if path is None:
-        was = f": {decided[list(decided)[-1]]}" if decided else ""
-        return Conflict(f"{address} doesn't wait for an input{was}", hint=hint)
+        if not decided:
+            return Conflict(f"{address} doesn't wait for an input", hint=hint)
+        path = list(decided)[-1]
     key = format_call_key(format_instance(ground.agent, event.accepted.of), event.number, path)
     if path in decided:
         return Conflict(f"{key} is already decided: {decided[path]}", hint=hint)
     if path in whole.calls:
-        return Conflict(f"{key} doesn't wait for an input", hint=hint)
+        return Conflict(f"{key} doesn't wait for an input, or no more", hint=hint)
     return NotFound(f"{address} has no call {key}", hint=hint)
 
 

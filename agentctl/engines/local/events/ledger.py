@@ -7,22 +7,36 @@ the turn's batch. It never writes: whoever runs the event does, when the turn is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Raw
 
+from agentctl.core.audit import audit_lines, is_audited
 from agentctl.core.event_history import EventHistory
+from agentctl.core.keys import path_of
 from agentctl.core.replay import LOOK, Difference, Replay
 from agentctl.engines.local.events import asking
 from agentctl.engines.local.events.effects import is_effect
 from agentctl.engines.local.events.open_op import OpenOp, holds_permit
-from agentctl.record_steps import AnswerRecord, StepRecord
+from agentctl.record_steps import AnswerRecord, StepRecord, WaitingRecord
 from agentctl.records import CallRecord, DroppedRecord, OkRecord, Record, encode
 from agentctl.sdk.capability import CallOptions
 from agentctl.sdk.ops import CallOp, Op, QuestionOp, StepOp, TimerOp
 from agentctl.times import Uptime
 
 _NOTHING: Final = b"[]"
+
+
+class Batch(NamedTuple):
+    """What goes on record together, with its audit lines.
+
+    Attributes:
+        asked: what it asks a person for: the call's path, the question, the type of its answer.
+    """
+
+    bodies: list[bytes]
+    audit: list[str]
+    asked: list[tuple[str, str, str]]
 
 
 class Ledger:
@@ -51,7 +65,7 @@ class Ledger:
         self.replay = Replay(history) if history.calls or history.deliveries else None
         self.difference: Difference | None = None
         self.calls = 0
-        self._batch: list[bytes] = []
+        self._batch = Batch([], [], [])
         self._launch: list[OpenOp] = []
         self._unarmed: list[OpenOp] = []
         self._effects: list[OpenOp] = []
@@ -124,11 +138,17 @@ class Ledger:
 
     def note(self, record: Record) -> None:
         """Add a record to the batch."""
-        self._batch.append(encode(record))
+        self._batch.bodies.append(encode(record))
+        if is_audited(record):
+            self._batch.audit.extend(audit_lines(self._agent, record, self._history.accepted))
+            if isinstance(record, CallRecord | WaitingRecord):
+                call = record.call if isinstance(record, CallRecord) else record.waiting
+                asked = path_of(call), record.text or "", record.type or ""
+                self._batch.asked.append(asked)
 
-    def take_batch(self) -> list[bytes]:
+    def take_batch(self) -> Batch:
         """Hand over what isn't on record yet."""
-        batch, self._batch = self._batch, []
+        batch, self._batch = self._batch, Batch([], [], [])
         return batch
 
     def rest(self, opened: OpenOp, record: StepRecord) -> None:

@@ -166,7 +166,8 @@ class EventRun(Turning):
             self._ledger.work(opened)
         # Crash here: the attempt may be made once more; behind this, it is over.
         if self.site.program.stopping:
-            self.site.append_bodies(self._ledger.take_batch())
+            batch = self._ledger.take_batch()
+            self.site.append_bodies(batch.bodies, batch.audit)
             return
         self.site.progressed(self.number)
         self._settle()

@@ -15,6 +15,7 @@ from agentctl.core.timing import Sent
 from agentctl.engines.local.events.calls import BoundMethod, CallName
 from agentctl.engines.local.events.effects import Timings
 from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.ledger import Batch
 from agentctl.engines.local.events.made import Made
 from agentctl.engines.local.events.questions import Question
 from agentctl.engines.local.events.slots import Slots
@@ -217,6 +218,6 @@ class Site(Protocol):
         """A wait of the event is over: it goes on as soon as it has a permit."""
         ...
 
-    def over(self, number: int, end: End, batch: Sequence[bytes]) -> None:
+    def over(self, number: int, end: End, batch: Batch) -> None:
         """The event came to rest; `batch` goes on record with its end."""
         ...

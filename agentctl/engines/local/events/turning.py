@@ -221,8 +221,10 @@ class Turning(ABC):
         if parks and not still_parked:
             self._ledger.note(ParkedRecord(self.number))
         batch = self._ledger.take_batch()
-        if batch:
-            self.site.append_bodies(batch)
+        if batch.bodies:
+            self.site.append_bodies(batch.bodies, batch.audit)
+        for path, text, type_ in batch.asked:
+            self.site.program.listener.asked(self.key(path), text, type_)
 
     # -- waits
 

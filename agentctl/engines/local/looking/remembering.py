@@ -26,6 +26,7 @@ class Remembering:
         self.started = listener.started
         self.ended = listener.ended
         self.called = listener.called
+        self.asked = listener.asked
         self.waiting = listener.waiting
 
     def warned(self, text: str) -> None:

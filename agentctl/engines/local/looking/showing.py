@@ -13,19 +13,22 @@ from typing import Any
 
 from msgspec import Raw, structs
 
-from agentctl.core.event_history import EventHistory
+from agentctl.core.event_history import EventHistory, Stands
 from agentctl.core.history import JournalHistory
 from agentctl.core.lanes import priority_of
 from agentctl.core.set_aside import SetAsideEvent
 from agentctl.core.states import WAITS, open_calls, pending, state_of
 from agentctl.core.timetable import begins_us
+from agentctl.core.waits import is_given_up, waits_of
 from agentctl.engines.changes import State
+from agentctl.engines.inputs import InputView
 from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import CallView, EventView
 from agentctl.names import Address, format_call_key, format_instance
 from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AsideRecord, CancelledRecord, MissedRecord
 from agentctl.record_schedules import ScheduleRecord
+from agentctl.record_steps import WaitingRecord
 from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
 from agentctl.times import format_duration
 
@@ -58,8 +61,28 @@ class AsOf:
         if state is State.SLEEPING:
             return self._event(event, state, next_us=pending(event).until_us)
         if state is State.WAITING:
-            return self._event(event, state, waits_for=_awaited(event))
+            view = self._event(event, state)
+            awaited = view.inputs[0].key if view.inputs else _awaited(event)
+            return structs.replace(view, waits_for=awaited)
         return self._event(event, state)
+
+    def _inputs(self, event: EventHistory) -> Sequence[InputView]:
+        if event.end is not None:
+            return ()
+        instance = format_instance(self.agent, event.accepted.of)
+        return [
+            InputView(
+                format_call_key(instance, event.number, path),
+                wait.text,
+                wait.type,
+                wait.schema,
+                wait.since_us,
+                wait.until_us,
+                wait.step,
+            )
+            for path, wait in waits_of(event).items()
+            if not is_given_up(event, path, wait)
+        ]
 
     def _event(self, event: EventHistory, state: State, **more: Any) -> EventView:
         accepted = event.accepted
@@ -80,6 +103,7 @@ class AsOf:
             cancelling=event.cancel is not None and event.end is None,
             schedule=accepted.schedule,
             due_us=None if accepted.beside else accepted.occurrence or accepted.due,
+            inputs=self._inputs(event) if event.calls else (),
             **more,
         )
 
@@ -91,6 +115,7 @@ class AsOf:
                 format_call_key(instance, event.number, path),
                 call,
                 outcomes.get(path),
+                event.steps.get(path),
                 dropped=path in event.dropped,
             )
             for path, call in event.calls.items()
@@ -171,29 +196,39 @@ def _awaited(event: EventHistory) -> str | None:
     """Whose answer an event waits for."""
     for call in open_calls(event):
         if call.fn in WAITS:
-            return _about(call) if call.fn == "result" else call.to or call.fn
+            return _about(call) if call.fn == "result" else call.to
     return None
 
 
 def _about(call: CallRecord) -> str | None:
-    """What a call that concerns another event is about."""
+    """What a call that concerns another event is about; of a question its text."""
+    if call.text is not None:
+        return call.text
     if call.to is None or isinstance(call.args, Raw):
         return None if call.to is None else f"{call.to}.{call.handler}"
     schedule, _, _due_us = call.to.rpartition(" ")
     return schedule or call.to
 
 
-def _call(key: str, call: CallRecord, outcome: Any, *, dropped: bool) -> CallView:
+def _call(
+    key: str, call: CallRecord, outcome: Any, stands: Stands | None, *, dropped: bool
+) -> CallView:
     args = bytes(call.args) if isinstance(call.args, Raw) else None
+    about, by = _about(call), None
+    if stands is not None and isinstance(stands.last, WaitingRecord):
+        about = stands.last.text
     if isinstance(outcome, OkRecord):
         state, said = "ok", bytes(outcome.value).decode()
     elif isinstance(outcome, ErrorRecord):
         state, said = "error", f"{outcome.type}: {outcome.text}" if outcome.text else outcome.type
+    elif stands is not None and stands.answer is not None and not dropped:
+        state, said, by = "answered", bytes(stands.answer.value).decode(), stands.answer.by
     else:
         state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None
     ended_us = None if outcome is None else outcome.at
-    about = _about(call)
-    return CallView(key, call.fn, state, args, said, call.at, ended_us, call.until, about=about)
+    return CallView(
+        key, call.name, state, args, said, call.at, ended_us, call.until, about=about, by=by
+    )
 
 
 def schedule(agent: str, record: ScheduleRecord) -> ScheduleView:

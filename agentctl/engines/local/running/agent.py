@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.audit import audit_lines, is_audited
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.kept import Asking, asking_of
@@ -18,6 +18,7 @@ from agentctl.core.timing import Sent
 from agentctl.engines.changes import Accepted
 from agentctl.engines.local.events.calls import BoundMethod
 from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.ledger import Batch
 from agentctl.engines.local.events.outcomes import of_record
 from agentctl.engines.local.events.run import EventRun
 from agentctl.engines.local.running.accepting import Wanted
@@ -241,7 +242,7 @@ class AgentRuntime:
 
     def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         """Put one record on record, with its audit lines."""
-        lines = audit_lines(self.name, record, event) if type(record) in AUDITED else ()
+        lines = audit_lines(self.name, record, event) if is_audited(record) else ()
         self._committer.append([encode(record)], lines)
 
     def append_bodies(self, bodies: Sequence[bytes], audit: Sequence[str] = ()) -> None:
@@ -285,11 +286,12 @@ class AgentRuntime:
             return
         self.events.resume(number, path, rank_of(self.open[number].accepted.lane))
 
-    def over(self, number: int, end: End, batch: Sequence[bytes]) -> None:
+    def over(self, number: int, end: End, batch: Batch) -> None:
         """Put an event's end on record, in one write with its last batch, and tell of it."""
         accepted = self.open[number].accepted
         record = end.record
-        self._committer.append([*batch, encode(record)], audit_lines(self.name, record, accepted))
+        lines = [*batch.audit, *audit_lines(self.name, record, accepted)]
+        self._committer.append([*batch.bodies, encode(record)], lines)
         # Crash here: the end is on record; nobody was told, and the next start knows it.
         asking = asking_of(self.open[number])
         if isinstance(record, BugRecord):

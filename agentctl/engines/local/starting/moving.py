@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentctl.core.audit import AUDITED, audit_lines
+from agentctl.core.audit import audit_lines, is_audited
 from agentctl.core.event_history import EventHistory
 from agentctl.core.history import JournalHistory
 from agentctl.core.keys import number_of
@@ -76,7 +76,7 @@ def audit_of(agent: str, records: Sequence[Record], history: JournalHistory) -> 
     return [
         line
         for one in records
-        if type(one) in AUDITED and (number_of(one) not in back or isinstance(one, RequeuedRecord))
+        if is_audited(one) and (number_of(one) not in back or isinstance(one, RequeuedRecord))
         for line in audit_lines(agent, one, _accepted(history, number_of(one)))
     ]
 
