@@ -16,7 +16,7 @@ from agentctl.project.config import Flags
 from agentctl.project.model import Project
 
 if TYPE_CHECKING:
-    from agentctl.engines.port import Desk, Unanswered
+    from agentctl.engines.desk import Desk, Unanswered
 
 
 def flags_of(output: Output) -> Flags:

@@ -15,8 +15,8 @@ from msgspec import Raw
 from agentctl.core.input_words import outline
 from agentctl.core.inputs import schema_of
 from agentctl.engines.changes import Resumed, ResumeRequest
+from agentctl.engines.desk import Desk
 from agentctl.engines.inputs import InputView
-from agentctl.engines.port import Desk
 from agentctl.engines.views import AgentView, EventView
 from agentctl.errors import Conflict, NotFound, UsageError
 from agentctl.names import Address, parse_call_key

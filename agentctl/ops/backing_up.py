@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.errors import NotFound
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import structs
 
 from agentctl.core.timing import Timing, check
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.schedules import ScheduleView
 from agentctl.errors import UsageError
 from agentctl.names import Address

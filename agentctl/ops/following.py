@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.views import JournalView
 from agentctl.names import Identity
 from agentctl.ops.journal import JournalQuery, select

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentctl.engines.changes import State
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.views import MANY_RECORDS, CountView
 from agentctl.ops.instants import moment
 from agentctl.ops.view_documents import AgentStatus, EventCounts, StatusDocument

@@ -17,7 +17,7 @@ from agentctl.engines.changes import (
     Retried,
     RetryRequest,
 )
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.errors import UsageError
 from agentctl.names import Address
 from agentctl.ops.asking import new_id

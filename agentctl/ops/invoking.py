@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Raw, structs
 
-from agentctl.engines.port import Desk, Ended, Holder, InvokeRequest
+from agentctl.engines.desk import Desk, Holder
+from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.names import Address
 from agentctl.project.model import Project
 from agentctl.times import Clock

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.views import JournalLine, JournalView
 from agentctl.names import Identity, format_call_key, format_instance
 from agentctl.ops.hidden import hide

@@ -17,7 +17,7 @@ from agentctl.project.config import Flags, load_project
 from agentctl.project.model import Project
 
 if TYPE_CHECKING:
-    from agentctl.engines.port import Desk, Unanswered
+    from agentctl.engines.desk import Desk, Unanswered
 
 
 @dataclass(frozen=True)

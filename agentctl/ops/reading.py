@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.errors import Damaged
 from agentctl.names import Address
 from agentctl.ops.documents import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from agentctl.engines.changes import Dropped, DropRequest, RequeuedAll, RequeueRequest
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.errors import BadArguments, NotFound, NotRecordable, UsageError
 from agentctl.names import Address
 from agentctl.ops.asking import new_id

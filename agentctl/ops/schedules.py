@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Raw
 
 from agentctl.engines.changes import State
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import EventView
 from agentctl.errors import Damaged, NotFound, UsageError

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentctl.engines.changes import Accepted
-from agentctl.engines.port import Desk, Holder
+from agentctl.engines.desk import Desk, Holder
 from agentctl.engines.schedules import (
     FireRequest,
     Paused,

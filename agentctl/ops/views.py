@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from msgspec import Raw, structs
 
 from agentctl.engines.changes import OVER, State
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.views import AgentView, CallView, EventView, HolderView
 from agentctl.errors import NotFound
 from agentctl.names import Address

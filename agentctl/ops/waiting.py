@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from agentctl.engines.changes import OVER, State
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.engines.views import EventView
 from agentctl.errors import Conflict
 from agentctl.names import Address

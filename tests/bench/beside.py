@@ -14,10 +14,11 @@ from pathlib import Path
 
 from agentctl.core.lifecycle import Cancellation
 from agentctl.engines.changes import Cancelled, CancelRequest, Invoked
+from agentctl.engines.desk import Holder
 from agentctl.engines.local.control import AsyncControl
 from agentctl.engines.local.control.wire import Rest, WaitRequest
 from agentctl.engines.local.desk import FilesDesk
-from agentctl.engines.port import Holder, InvokeRequest
+from agentctl.engines.port import InvokeRequest
 from agentctl.errors import Locked
 from agentctl.hosting import Host, bind
 from agentctl.ops.asking import new_id

@@ -8,7 +8,7 @@ import typer
 
 from agentctl.cli.output import Output, plain
 from agentctl.cli.place import find_place, open_desk
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.errors import UsageError
 from agentctl.ops import documents, places
 from agentctl.ops.approvals import Given, Meant, NoYesOrNo, decide, only_one

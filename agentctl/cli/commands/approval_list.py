@@ -15,7 +15,7 @@ from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import fitting, write_rows
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.names import Address
 from agentctl.ops import documents, places
 from agentctl.ops.approvals import Open, open_inputs

@@ -10,7 +10,7 @@ import typer
 
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.errors import UsageError
 from agentctl.names import Address
 from agentctl.ops import places

@@ -10,7 +10,7 @@ import typer
 from agentctl.cli.output import Output, plain
 from agentctl.cli.place import find_place, open_desk
 from agentctl.core.lifecycle import Cancellation
-from agentctl.engines.port import Desk
+from agentctl.engines.desk import Desk
 from agentctl.names import shell_words
 from agentctl.ops import documents, places
 from agentctl.ops.asking import asker

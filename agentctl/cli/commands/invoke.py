@@ -29,7 +29,8 @@ from agentctl.cli.inputs import duration, lock_wait_s, read_arguments
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_project, open_desk
 from agentctl.cli.telling import Teller, level_of, set_up_logging
-from agentctl.engines.port import Desk, Ended, InvokeRequest
+from agentctl.engines.desk import Desk
+from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.errors import UsageError
 from agentctl.names import Address
 from agentctl.ops import documents, places

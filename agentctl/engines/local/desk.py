@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agentctl.engines.port import Holder, InvokeRequest, Unanswered
+from agentctl.engines.desk import Holder, Unanswered
+from agentctl.engines.port import InvokeRequest
 from agentctl.engines.views import JournalLine, JournalView, SetAsideView
 from agentctl.errors import Damaged
 from agentctl.names import Address

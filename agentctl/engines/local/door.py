@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agentctl.engines.changes import ANSWERS, Accepted, Answer, Change, Invoked
+from agentctl.engines.desk import Holder, Unanswered
 from agentctl.engines.local.control import Control, ControlGone, is_served, reach
 from agentctl.engines.local.control.wire import Nothing, Rest, WaitRequest
-from agentctl.engines.port import Ended, Holder, InvokeRequest, Unanswered
+from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.engines.schedules import Scheduled, SetRequest
 from agentctl.engines.views import Inside
 from agentctl.errors import Interrupted

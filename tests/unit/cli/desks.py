@@ -17,7 +17,8 @@ from agentctl.engines.changes import (
     Requeued,
     RequeuedAll,
 )
-from agentctl.engines.port import Ended, Holder, InvokeRequest
+from agentctl.engines.desk import Holder
+from agentctl.engines.port import Ended, InvokeRequest
 from agentctl.engines.schedules import Scheduled, ScheduleView, SetRequest
 from agentctl.engines.views import (
     AgentView,

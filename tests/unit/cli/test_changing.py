@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentctl.engines.changes import DropRequest, Requeued
-from agentctl.engines.port import Unanswered
+from agentctl.engines.desk import Unanswered
 from agentctl.engines.views import SetAsideView
 from agentctl.names import Address
 
