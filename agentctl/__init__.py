@@ -165,6 +165,9 @@ if TYPE_CHECKING:
         question as question,
     )
     from agentctl.sdk.inputs import (
+        resume as resume,
+    )
+    from agentctl.sdk.inputs import (
         resume_input as resume_input,
     )
     from agentctl.sdk.inputs import (
@@ -279,6 +282,7 @@ _HOMES: Final = {
         "Question",
         "WaitForInput",
         "question",
+        "resume",
         "resume_input",
         "wait_for_input",
     ),

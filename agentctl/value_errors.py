@@ -16,7 +16,7 @@ import msgspec
 
 from agentctl.errors import CallFailed, NotRecordable
 from agentctl.secrets import MASK, Secret
-from agentctl.value_shapes import Misfit, check_plain
+from agentctl.value_shapes import Misfit, Shape, cannot_read, cannot_write, check_plain
 
 _UNREADABLE: Final = "(its text can't be read)"
 _encode: Final = msgspec.json.Encoder().encode
@@ -35,6 +35,30 @@ class RecordedError(msgspec.Struct, frozen=True):
     type: str
     args: bytes | None
     text: str
+
+
+class ErrorTypeShape(Shape):
+    """A type of errors, written by its name; it comes back only if the project has loaded it."""
+
+    def __init__(self, name: str, base: type[Exception]) -> None:
+        super().__init__(name, {str}, (type,))
+        self._base = base
+
+    def write(self, value: Any, depth: int) -> Any:
+        """Refuse what couldn't be found again by its name."""
+        if not (isinstance(value, type) and issubclass(value, self._base)):
+            raise cannot_write(value, self.name)
+        name = type_name(value)
+        if _find(name) is not value:
+            raise Misfit(f"{name} can't be recorded: it isn't at the top of a module")
+        return name
+
+    def read(self, plain: Any, depth: int) -> Any:
+        """Find it by its name; nothing is imported."""
+        found = _find(plain) if type(plain) is str else None
+        if found is None or not issubclass(found, self._base):
+            raise cannot_read(plain, self.name)
+        return found
 
 
 def encode_error(error: BaseException) -> RecordedError:

@@ -29,6 +29,7 @@ from agentctl.value_containers import (
     TypedDictShape,
     UnionShape,
 )
+from agentctl.value_errors import ErrorTypeShape
 from agentctl.value_shapes import (
     ConstantShape,
     FlagShape,
@@ -136,6 +137,8 @@ class _Describer:
                 return {"type": "string", **({} if known is None else {"format": known})}
             case IntShape() | FlagShape():
                 return {"type": "integer"}
+            case ErrorTypeShape():
+                return {"type": "string"}
             case FloatShape() | TextShape():
                 return PLAIN_TYPES[shape.name]
             case SecretShape():

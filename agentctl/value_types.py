@@ -30,6 +30,7 @@ from agentctl.value_containers import (
     TypedDictShape,
     UnionShape,
 )
+from agentctl.value_errors import ErrorTypeShape
 from agentctl.value_shapes import (
     ConstantShape,
     FlagShape,
@@ -163,6 +164,8 @@ class _Compiler:
             return self._enum(cls)
         if is_pydantic(cls):
             return PydanticShape(cls)
+        if cls is type and len(args) == 1 and _is_error(args[0]):
+            return ErrorTypeShape(describe(annotation), args[0])
         return self._composed(annotation, key, cls, args)
 
     def _composed(self, annotation: Any, key: Any, cls: type, args: tuple[Any, ...]) -> Shape:
@@ -288,6 +291,10 @@ class _Compiler:
             twice = next(tag for tag in tags if tags.count(tag) > 1)
             raise self._refuse(annotation, f"two of its members are called {twice}")
         return tagged[0][1] if len(tagged) == 1 else UnionShape(describe(annotation), tagged)
+
+
+def _is_error(base: Any) -> bool:
+    return isinstance(base, type) and issubclass(base, Exception)
 
 
 def _members(annotation: Any) -> list[Any]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
+from agentctl.names import Address
 
 if TYPE_CHECKING:
     pass
@@ -117,6 +118,10 @@ class Invoker(Protocol):
 
     async def cancel(self, sent: Sent) -> Cancellation:
         """Cancel what a timing made."""
+        ...
+
+    async def resume(self, call: tuple[Address, str], value: bytes, by: str, note: str) -> None:
+        """Give a call the input that it waits for, as JSON; it is durable on return."""
         ...
 
     async def outcome(self, sent: Sent) -> Any:

@@ -10,12 +10,15 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from agentctl.errors import ControlFlow, UsageError
+from agentctl.names import Address, parse_call_key
 from agentctl.sdk.capability import Duration
 from agentctl.sdk.context import CALL, handler_loop
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.moments import wait_us
 from agentctl.sdk.ops import QuestionOp
+from agentctl.sdk.registry import invoker_of
 from agentctl.sdk.scope import SCOPE
+from agentctl.sdk.stubs import running_loop
 from agentctl.value_schemas import InputType, describe
 from agentctl.values import codec
 
@@ -135,6 +138,46 @@ def resume_input(type_: type[T], /) -> T | None:
         return None
     value: T = codec(type_).decode(ctx.input)
     return value
+
+
+async def resume(call: str, value: object, /, *, by: str = "", note: str = "") -> None:
+    """Give the input that an event of this program waits for; it is durable on return.
+
+    For code that runs beside agents, such as a webhook: it works outside of handlers.
+
+    Args:
+        call: the key of the question, or of the step that waits: `Bot-7-3`.
+        value: the input; recorded by its own type, and checked by the one that is waited for.
+        by: who gives it, for the audit log.
+
+    Raises:
+        NotFound: there is no such call.
+        Conflict: it doesn't wait for an input, or it is decided already.
+        UsageError: the input isn't of the type that is waited for, or this is no call's key.
+        AgentctlError: the agent doesn't run in this program.
+    """
+    if running_loop() is not None:
+        raise UsageError(
+            "resume() works outside of handlers", hint="a handler asks the other agent: ref(…)"
+        )
+    address, path = call_of(call)
+    try:
+        raw = codec(type(value)).encode(value)
+    except TypeError as error:
+        raise UsageError(f"an input can't be of this type: {error}") from None
+    await invoker_of(address.agent).resume((address, path), raw, by, note)
+
+
+def call_of(key: str) -> tuple[Address, str]:
+    """The event and the path in a call's key.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found = parse_call_key(key)
+    if found is None:
+        raise UsageError(f"{key!r} is no call's key", hint="it looks like Bot-7-3: Question.key")
+    return found
 
 
 def _input_type(text: object, type_: object) -> InputType:

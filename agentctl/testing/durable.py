@@ -7,6 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Raw
+
+from agentctl.engines.changes import ResumeRequest
+from agentctl.engines.local.changing.cold import opened
+from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.binding import Binding, make_binding
@@ -16,12 +21,14 @@ from agentctl.hosting import Host
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability, Duration
+from agentctl.sdk.inputs import call_of
 from agentctl.sdk.ops import Target
 from agentctl.sdk.settings import AgentSettings
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing.clock import FakeClock
 from agentctl.times import SECOND_US, to_us
+from agentctl.values import codec
 
 ROOT = Path("/memory")
 
@@ -155,6 +162,25 @@ class Durable:
                 return _stuck(host.engine)
 
         _tell(asyncio.run(program()), allow_stuck)
+
+    def resume(self, call: str, value: object, /, *, by: str = "") -> None:
+        """Give the input that a call waits for, while nothing runs: `durable.resume("Bot-1-2", 7)`.
+
+        The next `run`, `recover` or `pass_time` goes on with it. Beside a host: `agentctl.resume`.
+
+        Raises:
+            NotFound: there is no such call.
+            Conflict: it doesn't wait for an input, or it is decided already.
+            UsageError: the input isn't of the type that is waited for.
+        """
+        address, path = call_of(call)
+        raw = Raw(codec(type(value)).encode(value))
+        request = ResumeRequest(
+            address.agent, "", address.identity, address.event, call=path, value=raw, by=by
+        )
+        store = self._store(ROOT, address.agent)
+        with opened(store, address.agent, clock=self.clock, wait_s=0.0) as ground:
+            carry_out(ground, request)
 
     @property
     def journals(self) -> dict[str, bytes]:

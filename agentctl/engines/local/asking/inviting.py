@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw
 from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
+from agentctl.engines.changes import ResumeRequest
 from agentctl.engines.local.asking import queries
 from agentctl.engines.local.asking.answering import Answering
 from agentctl.engines.local.asking.outcomes import outcome_request
@@ -17,6 +18,7 @@ from agentctl.engines.local.asking.timings import LocalTimings
 from agentctl.engines.local.events.effects import SendRequest
 from agentctl.engines.local.running.accepting import Wanted, find_same, number_of, once
 from agentctl.errors import OutcomeGone
+from agentctl.names import Address
 from agentctl.sdk.ops import Target
 from agentctl.times import Clock
 
@@ -82,6 +84,22 @@ class HostInvoker:
     async def cancel(self, sent: Sent) -> Cancellation:
         """Cancel what a timing made."""
         return (await self._timings.cancel(sent, "")).answer
+
+    async def resume(self, call: tuple[Address, str], value: bytes, by: str, note: str) -> None:
+        """Give a call the input that it waits for, as JSON; it is durable on return."""
+        event, path = call
+        await self._answering.carry_out(
+            ResumeRequest(
+                event.agent,
+                "",
+                event.identity,
+                event.event,
+                call=path,
+                value=Raw(value),
+                by=by,
+                note=note,
+            )
+        )
 
     async def outcome(self, sent: Sent) -> Any:
         """Wait for the outcome of the event that a timing made.

@@ -1,0 +1,426 @@
+"""Steps: one call each, tried as their policy says, with the state that they changed."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import re
+from abc import abstractmethod
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+
+from agentctl import (
+    Agent,
+    Capability,
+    Exponential,
+    Fixed,
+    NonRetryable,
+    RetryPolicy,
+    StepDef,
+    attempt,
+    blocking,
+    call,
+    call_key,
+    handler,
+    question,
+    random,
+    run_steps,
+    service_key,
+    step,
+    uses,
+)
+from agentctl.errors import AgentError, BadArguments, StepFailed, Stuck, UsageError
+from agentctl.testing import Durable
+
+
+@dataclass
+class Receipt:
+    id: str
+
+
+class Declined(AgentError):
+    pass
+
+
+class World(Capability):
+    @abstractmethod
+    async def charge(self, order: int) -> Receipt: ...
+    @abstractmethod
+    async def refund(self, receipt: Receipt) -> None: ...
+    @call(retry=RetryPolicy(max_attempts=3, backoff=Fixed(10)))
+    async def flaky(self, name: str) -> str: ...
+    @call(timeout=0.01)
+    async def slow(self) -> None: ...
+    @blocking
+    def blocks(self, order: int) -> int: ...
+
+
+class Real(World):
+    """Fails as often as it is told, and notes what was asked of it."""
+
+    def __init__(self, fails: int = 0, error: Exception | None = None) -> None:
+        self.fails = fails
+        self.error = error or OSError("down")
+        self.made: list[tuple[object, ...]] = []
+
+    def _note(self, *what: object) -> None:
+        self.made.append((call_key(), attempt(), *what))
+        if self.fails:
+            self.fails -= 1
+            raise self.error
+
+    async def charge(self, order: int) -> Receipt:
+        self._note("charge", order)
+        assert service_key().startswith(f"{call_key()}-")
+        return Receipt(f"r{order}")
+
+    async def refund(self, receipt: Receipt) -> None:
+        self._note("refund", receipt.id)
+
+    async def flaky(self, name: str) -> str:
+        self._note("flaky", name)
+        return name
+
+    async def slow(self) -> None:
+        self._note("slow")
+        await asyncio.Event().wait()
+
+    @blocking
+    def blocks(self, order: int) -> int:
+        self._note("blocks", order)
+        return order
+
+
+THRICE = RetryPolicy(max_attempts=3, backoff=Exponential(base=60, cap=100))
+
+
+class Bot(Agent):
+    world: World
+    narrow: World = uses("charge")
+    total: int = 0
+    seen: list[str] = []
+
+    @handler
+    async def charge(self, order: int) -> str:
+        return (await step("charge", self.world.charge, order, retry=THRICE)).id
+
+    @handler
+    async def by_method(self, order: int) -> list[object]:
+        got = await step("add", self.add, order, retry=THRICE)
+        return [got, self.total, self.seen]
+
+    async def add(self, order: int) -> int:
+        self.total += order
+        self.seen.append(f"{attempt()}")
+        await self.world.charge(order)
+        await self.world.charge(order + 1)
+        return self.total
+
+    @handler
+    async def by_closure(self, order: int) -> list[object]:
+        async def body() -> str:
+            self.total = order
+            self.seen.append("closure")
+            return (await self.world.charge(order)).id
+
+        first = await step("closure", body)
+        second = await step("partial", functools.partial(Bot.add, self), 5)
+        third = await step("lambda", lambda: self.world.flaky("x"))
+        return [first, second, third, self.total, self.seen]
+
+    @handler
+    async def side_by_side(self) -> list[int]:
+        async def one() -> None:
+            self.total = 7
+
+        async def two() -> None:
+            self.seen.append("two")
+
+        await asyncio.gather(step("one", one), step("two", two))
+        return [self.total, len(self.seen)]
+
+    @handler
+    async def undone(self, fails: str) -> str:
+        await step("first", self.world.charge, 1, compensate=self.world.refund)
+        await step("second", self.world.charge, 2, compensate=self.world.refund)
+        if fails == "bug":
+            raise KeyError("a bug")
+        if fails == "declined":
+            raise Declined("no")
+        return "done"
+
+    @handler
+    async def calls_flaky(self) -> str:
+        return await self.world.flaky("a")
+
+    @handler
+    async def blocks(self) -> list[int]:
+        inside = await step("inside", self.block)
+        return [inside, await step("itself", self.world.blocks, 8)]
+
+    async def block(self) -> int:
+        return await self.world.blocks(7)
+
+    @handler
+    async def limited(self) -> str:
+        try:
+            await step("slow", self.hang, timeout=0.01, retry=RetryPolicy(max_attempts=2))
+        except TimeoutError:
+            pass
+        try:
+            await step("slow inside", self.world.slow)
+        except TimeoutError:
+            return "both"
+        return "not"
+
+    async def hang(self) -> None:
+        await self.world.slow()
+
+    @handler
+    async def denied(self) -> None:
+        await step("narrow", self.deny)
+
+    async def deny(self) -> None:
+        await self.narrow.flaky("x")
+
+    @handler
+    async def plan(self, plan: list[StepDef]) -> dict[str, object]:
+        return await run_steps(plan, {"a": self.a, "b": self.b})
+
+    async def a(self) -> str:
+        return (await self.world.charge(1)).id
+
+    async def b(self) -> int:
+        self.total += 1
+        return self.total
+
+    @handler
+    async def misused(self, how: str) -> str:
+        try:
+            await step("body", getattr(self, how))
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return "worked"
+
+    async def nested(self) -> None:
+        await step("inner", self.b)
+
+    async def asks(self) -> None:
+        await question("x", bool)
+
+    async def by_chance(self) -> float:
+        return random()
+
+    async def times(self) -> None:
+        await self.charge.trigger()(1)
+
+    def plain(self) -> int:
+        return 1
+
+    async def unrecordable(self) -> object:
+        return Receipt("x")
+
+    async def spoils_state(self) -> None:
+        self.seen.append(object())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def durable():
+    return Durable()
+
+
+def records(durable, agent="Bot"):
+    return [json.loads(line) for line in durable.journals[agent].splitlines()]
+
+
+def test_a_step_is_tried_as_its_policy_says_with_one_key(durable):
+    world = Real(fails=2)
+    assert durable.run(Bot, "charge", 7, world=world, narrow=world) == "r7"
+    assert [made[:2] for made in world.made] == [("Bot-1-1.1", n) for n in (1, 2, 3)]
+    kinds = [next(iter(one)) for one in records(durable)]
+    assert [kinds.count(kind) for kind in ("tried", "attempt", "ok")] == [2, 2, 1]
+    tried = [one["next"] - one["at"] for one in records(durable) if "tried" in one]
+    assert tried == [60_000_000, 100_000_000]
+
+
+def test_what_the_last_attempt_raises_reaches_the_handler(durable):
+    world = Real(fails=9, error=Declined("no"))
+    with pytest.raises(Declined, match="no"):
+        durable.run(Bot, "charge", 7, world=world, narrow=world)
+    assert len(world.made) == 3
+
+
+def test_q2_nonretryable_fails_it_at_once(durable):
+    world = Real(fails=9, error=NonRetryable("invalid"))
+    with pytest.raises(NonRetryable):
+        durable.run(Bot, "charge", 7, world=world, narrow=world)
+    assert len(world.made) == 1
+    assert not any("tried" in one or "attempt" in one for one in records(durable))
+
+
+def test_a_capability_s_own_policy_holds_in_the_handler_and_not_within_a_step(durable):
+    world = Real(fails=2)
+    assert durable.run(Bot, "calls_flaky", world=world, narrow=world) == "a"
+    assert [made[:2] for made in world.made] == [("Bot-1-1", n) for n in (1, 2, 3)]
+
+
+def test_state_of_a_failed_attempt_is_dropped_and_of_the_last_one_kept(durable):
+    world = Real(fails=1)
+    got = durable.run(Bot, "by_method", 5, world=world, narrow=world)
+    assert got == [5, 5, ["2"]]
+    assert [made[0] for made in world.made] == ["Bot-1-1.1", "Bot-1-1.1", "Bot-1-1.2"]
+    (ok,) = [one for one in records(durable) if "ok" in one]
+    assert ok["state"] == {"total": 5, "seen": ["2"]}
+
+
+def test_what_a_step_closes_over_is_the_copy(durable):
+    world = Real()
+    got = durable.run(Bot, "by_closure", 3, world=world, narrow=world)
+    assert got == ["r3", 8, "x", 8, ["closure", "1"]]
+
+
+def test_steps_side_by_side_change_what_they_changed(durable):
+    assert durable.run(Bot, "side_by_side", world=Real(), narrow=Real()) == [7, 1]
+
+
+@pytest.mark.parametrize(("fails", "refunds"), [("", 0), ("declined", 2)])
+def test_q14_done_steps_are_undone_in_reverse_if_the_event_fails(durable, fails, refunds):
+    world = Real()
+    if fails:
+        with pytest.raises(Declined):
+            durable.run(Bot, "undone", fails, world=world, narrow=world)
+    else:
+        durable.run(Bot, "undone", fails, world=world, narrow=world)
+    assert [made[3] for made in world.made if made[2] == "refund"] == ["r2", "r1"][: refunds or 0]
+    undoing = [one["undoes"] for one in records(durable) if one.get("undoes")]
+    assert undoing == ["1-2", "1-1"][:refunds]
+
+
+def test_a_bug_undoes_nothing(durable):
+    world = Real()
+    with pytest.raises(Stuck):
+        durable.run(Bot, "undone", "bug", world=world, narrow=world)
+    assert [made[2] for made in world.made] == ["charge", "charge"]
+
+
+def test_what_can_not_be_undone_is_told_with_the_failure_and_the_rest_is_undone(durable):
+    class Stubborn(Real):
+        async def refund(self, receipt: Receipt) -> None:
+            self._note("refund", receipt.id)
+            if receipt.id == "r2":
+                raise OSError("no way back")
+
+    world = Stubborn()
+    with pytest.raises(ExceptionGroup, match="wasn't all undone") as failed:
+        durable.run(Bot, "undone", "declined", world=world, narrow=world)
+    assert [str(error) for error in failed.value.exceptions] == ["no", "no way back"]
+    assert [made[3] for made in world.made if made[2] == "refund"] == ["r2", "r1"]
+
+
+def test_blocking_methods_are_awaited_in_steps(durable):
+    world = Real()
+    assert durable.run(Bot, "blocks", world=world, narrow=world) == [7, 8]
+
+
+def test_q3_an_attempt_that_takes_too_long_is_stopped(durable):
+    world = Real()
+    assert durable.run(Bot, "limited", world=world, narrow=world) == "both"
+    assert [made[1] for made in world.made] == [1, 2, 1]
+
+
+def test_policy_and_narrowing_hold_inside_a_step(durable):
+    with pytest.raises(Exception, match="isn't among what the agent uses"):
+        durable.run(Bot, "denied", world=Real(), narrow=Real())
+
+
+def test_a_plan_runs_in_its_order_with_its_own_policies(durable):
+    world = Real(fails=1)
+    plan = [StepDef("b"), StepDef("a", retry=RetryPolicy(2)), StepDef("b ", timeout=1)]
+    with pytest.raises(StepFailed, match="'b ' has no body"):
+        durable.run(Bot, "plan", plan, world=world, narrow=world)
+    assert world.made == []
+    done = durable.run(Bot, "plan", plan[:2], world=world, narrow=world)
+    assert list(done.items()) == [("b", 1), ("a", "r1")]
+    with pytest.raises(StepFailed, match="twice"):
+        durable.run(Bot, "plan", [StepDef("a"), StepDef("a")], world=world, narrow=world)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("nested", "step\\(\\) works in a handler, not inside a step"),
+        ("asks", "question\\(\\) works in a handler, not inside a step"),
+        ("by_chance", "random\\(\\) works in a handler, not inside a step"),
+        ("times", "works in a handler"),
+        ("plain", "isn't async"),
+        ("unrecordable", "returned .*Receipt"),
+        ("spoils_state", "the state seen"),
+    ],
+)
+def test_what_does_not_belong_into_a_step_says_so(durable, how, told):
+    said = durable.run(Bot, "misused", how, world=Real(), narrow=Real())
+    assert re.search(told, said), said
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: RetryPolicy(0),
+        lambda: RetryPolicy(-1),
+        lambda: RetryPolicy(True),
+        lambda: RetryPolicy(1.5),  # type: ignore[arg-type]
+        lambda: RetryPolicy(2, jitter=-0.1),
+        lambda: RetryPolicy(2, jitter=1.1),
+        lambda: RetryPolicy(2, backoff=3),  # type: ignore[arg-type]
+        lambda: RetryPolicy(2, retry_on=(BaseException,)),  # type: ignore[arg-type]
+        lambda: Fixed(-1),
+        lambda: Fixed(float("nan")),
+        lambda: Exponential(base=10, cap=5),
+        lambda: Exponential(base=-1, cap=5),
+        lambda: Exponential(base=1, cap=float("inf")),
+        lambda: Exponential(base=1, cap=5, factor=0.5),
+        lambda: StepDef("", retry=None),
+        lambda: StepDef("a", timeout=0),
+        lambda: step("outside", asyncio.sleep),  # type: ignore[arg-type]
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(Exception) as refused:
+        wrong()
+    assert isinstance(refused.value, UsageError) or "works in a handler" in str(refused.value)
+
+
+def test_arguments_that_do_not_fit_are_refused_where_the_step_is_made(durable):
+    class Wrong(Agent):
+        world: World
+
+        @handler
+        async def run_it(self, how: str) -> None:
+            if how == "type":
+                await step("charge", self.world.charge, "x")  # type: ignore[arg-type]
+            elif how == "count":
+                await step("charge", self.world.charge)  # type: ignore[call-arg]
+            else:
+                await step("charge", self.world.charge, 1, compensate=self.nothing)  # type: ignore[arg-type]
+
+        async def nothing(self) -> None: ...
+
+    for how, told in (("type", "argument order"), ("count", "missing"), ("undo", "too many")):
+        with pytest.raises(Stuck, match=told) as stuck:
+            durable.run(Wrong, "run_it", how, world=Real())
+        assert isinstance(stuck.value.__cause__, BadArguments | Exception)
+
+
+def test_a_backoff_grows_by_its_factor_up_to_its_cap_and_jitter_lengthens_it():
+    backoff = Exponential(base=2, cap=30, factor=3)
+    assert [backoff.seconds(n) for n in (1, 2, 3, 4, 5000)] == [2, 6, 18, 30, 30]
+    policy = RetryPolicy(9, Fixed(10), jitter=0.5)
+    assert [policy.delay_us(1, chance) for chance in (0.0, 0.5, 1.0)] == [
+        10_000_000,
+        12_500_000,
+        15_000_000,
+    ]
+    assert timedelta(microseconds=policy.delay_us(1, 0)) == timedelta(seconds=10)
