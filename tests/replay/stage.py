@@ -22,6 +22,7 @@ from agentctl import call_key
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
 from agentctl.engines.local.events.endings import End
+from agentctl.engines.local.events.ledger import Batch
 from agentctl.engines.local.events.run import EventRun
 from agentctl.engines.local.events.turns import Turns
 from agentctl.engines.local.running.binding import Binding, make_binding
@@ -248,7 +249,7 @@ class Stage:
     def append(self, record: Record, *, event: EventRecord | None = None) -> None:
         self.append_bodies([encode(record)])
 
-    def append_bodies(self, bodies: Sequence[bytes]) -> None:
+    def append_bodies(self, bodies: Sequence[bytes], _audit: Sequence[str] = ()) -> None:
         assert self.end is None, "a record came after the end"
         self.journal += bodies
         self._delivered += sum(kind_of(body) in DELIVERIES for body in bodies)
@@ -282,8 +283,8 @@ class Stage:
     def goes_on(self, _number: int, path: str) -> None:
         self.run.go_on(path)
 
-    def over(self, _number: int, end: End, batch: Sequence[bytes]) -> None:
-        self.append_bodies([*batch, encode(end.record)])
+    def over(self, _number: int, end: End, batch: Batch) -> None:
+        self.append_bodies([*batch.bodies, encode(end.record)])
         self.end = end
 
     # -- who answers when
