@@ -12,12 +12,14 @@ from msgspec import Raw, structs
 
 from agentctl.engines.changes import OVER, State
 from agentctl.engines.port import Desk
+from agentctl.engines.step_views import AttemptView, StepView
 from agentctl.engines.views import AgentView, CallView, EventView, HolderView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.ops.hidden import hide
 from agentctl.ops.instants import moment
 from agentctl.ops.schedules import kept_of
+from agentctl.ops.step_documents import SeenAttempt, SeenStep
 from agentctl.ops.view_documents import (
     AgentsDocument,
     InstanceDocument,
@@ -86,6 +88,13 @@ def _is_named(event: EventView, address: Address) -> bool:
 
 def _since_us(event: EventView) -> int:
     return event.accepted_us or event.ended_us or 0
+
+
+def backing_off(event: EventView) -> CallView | None:
+    """The call whose next attempt an event sleeps until, if that is what it does."""
+    if event.state is not State.SLEEPING or event.next_us is None:
+        return None
+    return next((call for call in event.calls if call.next_us == event.next_us), None)
 
 
 def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView, AgentView]:
@@ -212,6 +221,7 @@ def seen_holder(holder: HolderView | None) -> SeenHolder | None:
 
 def in_short(event: EventView) -> SeenInvocation:
     """Show an event in a list."""
+    backing = backing_off(event)
     return SeenInvocation(
         str(event.event),
         str(event.state),
@@ -225,6 +235,8 @@ def in_short(event: EventView) -> SeenInvocation:
         event.cancelling,
         event.schedule,
         moment(event.due_us),
+        None if backing is None else backing.attempts[-1].n + 1,
+        event.inputs[0].text if event.inputs else None,
     )
 
 
@@ -258,6 +270,7 @@ def in_full(event: EventView, *, show_secrets: bool = False) -> InvocationDocume
         schedule=event.schedule,
         due=moment(event.due_us),
         priority=event.priority,
+        steps=tuple(seen_step(one, show_secrets=show_secrets) for one in event.steps),
     )
 
 
@@ -277,4 +290,26 @@ def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
         call.where,
         call.about,
         call.by,
+        tuple(map(_seen_attempt, call.attempts)),
+        moment(call.next_us),
     )
+
+
+def seen_step(step: StepView, *, show_secrets: bool = False) -> SeenStep:
+    """Show a step."""
+    value = None if step.value is None else hide(step.value, show_secrets=show_secrets)
+    return SeenStep(
+        step.name,
+        step.key,
+        step.state,
+        step.attempts[-1].n,
+        moment(step.next_us),
+        step.error,
+        None if value is None else Raw(value),
+        step.asks,
+        tuple(map(_seen_attempt, step.attempts)),
+    )
+
+
+def _seen_attempt(attempt: AttemptView) -> SeenAttempt:
+    return SeenAttempt(attempt.n, moment(attempt.at_us), moment(attempt.ended_us), attempt.error)

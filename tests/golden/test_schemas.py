@@ -11,6 +11,7 @@ from agentctl.ops import (
     documents,
     journal_documents,
     schedule_documents,
+    step_documents,
     view_documents,
 )
 
@@ -90,7 +91,7 @@ STRUCTS = {
     name: each
     for module in (
         *(documents, journal_documents, changes, view_documents, backing_up),
-        *(schedule_documents, approval_documents),
+        *(schedule_documents, approval_documents, step_documents),
     )
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__
