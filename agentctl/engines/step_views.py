@@ -41,6 +41,7 @@ class StepView(Struct, frozen=True):
         next_us: of one that backs off: when the next attempt begins.
         value: of one that is done: the result as JSON.
         asks: of one that waits: what for.
+        undoes: it undoes a step.
     """
 
     name: str
@@ -50,6 +51,7 @@ class StepView(Struct, frozen=True):
     next_us: int | None = None
     value: bytes | None = None
     asks: str | None = None
+    undoes: bool = False
 
     @property
     def error(self) -> str | None:

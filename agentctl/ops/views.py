@@ -104,6 +104,19 @@ def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView
         NotFound: nobody such is known, or no longer.
     """
     view = desk.look(address.agent, ended=True)
+    newest = newest_of(view, address, key)
+    if newest is None:
+        what = str(address) if key is None else f"{address} {key}"
+        raise NotFound(
+            f"{what} isn't known: it never was, or is no longer kept",
+            hint=f"see what is known: agentctl invocation list {address.agent}; "
+            f"and what ended: agentctl inspect audit {address.agent}",
+        )
+    return _with_places(desk, newest), view
+
+
+def newest_of(view: AgentView, address: Address, key: str | None) -> EventView | None:
+    """The event of this number, or the newest of this key: one that was cancelled is used anew."""
     found = [
         event
         for event in view.events
@@ -111,16 +124,7 @@ def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView
         and (not address.identity or event.event.identity == address.identity)
         and (key is None or event.event.identity == address.identity)
     ]
-    if not found:
-        what = str(address) if key is None else f"{address} {key}"
-        raise NotFound(
-            f"{what} isn't known: it never was, or is no longer kept",
-            hint=f"see what is known: agentctl invocation list {address.agent}; "
-            f"and what ended: agentctl inspect audit {address.agent}",
-        )
-    # A key that was cancelled may be used anew: the newest event is meant.
-    newest = max(found, key=lambda event: event.event.event or 0)
-    return _with_places(desk, newest), view
+    return max(found, key=lambda event: event.event.event or 0, default=None)
 
 
 def _with_places(desk: Desk, event: EventView) -> EventView:

@@ -50,6 +50,7 @@ def steps_of(
                 last.next if state == "backing_off" and isinstance(last, TriedRecord) else None,
                 bytes(outcome.value) if isinstance(outcome, OkRecord) else None,
                 last.text if state == "waiting" and isinstance(last, WaitingRecord) else None,
+                call.undoes is not None,
             )
         )
     return shown
