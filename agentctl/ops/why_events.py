@@ -25,7 +25,9 @@ def why_event(ground: Ground, event: EventView, view: AgentView) -> WhyDocument:
     journal, _ = read_journal(ground.desk, event.event.agent, JournalQuery(event=event.event.event))
     record = telling(journal.records, reason)
     if record is not None and record.kind == "bug" and b'"divergence":true' in bytes(record.record):
-        reason = replace(reason, next=f"{reason.next} --accept-divergence")
+        reason = replace(
+            reason, next=f"{reason.next}; or what differs is accepted: agentctl help again"
+        )
     return WhyDocument(
         str(event.event),
         instance_of(event.event),
@@ -121,7 +123,7 @@ def _waiting(ground: Ground, event: EventView) -> Reason:
     give = (
         f"agentctl approval approve {first.key}"
         if first.type == "bool"
-        else f"agentctl invocation resume {first.key} --input JSON"
+        else f"agentctl invocation resume {first.key}"
     )
     start = ground.start(event.event.agent)
     needs = "" if start is None else f", and a program runs ({start})"
