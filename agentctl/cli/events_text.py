@@ -11,10 +11,10 @@ from typing import Final
 from agentctl.cli.failures import error_text
 from agentctl.cli.moments import Moments
 from agentctl.engines.changes import State
-from agentctl.engines.views import EventView
+from agentctl.engines.views import CallView, EventView
 from agentctl.ops.hidden import hide
 from agentctl.ops.places import Place
-from agentctl.ops.views import Seen
+from agentctl.ops.views import Seen, backing_off
 
 TITLES: Final = ("event", "state", "handler", "key", "accepted", "next, or outcome")
 _LONGEST: Final = 200
@@ -65,6 +65,8 @@ def _next(event: EventView, moments: Moments, start: str | None) -> str:
     match event.state:
         case State.SCHEDULED:
             return _due("due", event, moments, start)
+        case State.SLEEPING if (call := backing_off(event)) is not None:
+            return _backing_off(call, event, moments, start)
         case State.SLEEPING:
             return _due("goes on", event, moments, start)
         case State.WAITING if event.inputs:
@@ -95,6 +97,13 @@ def _due(word: str, event: EventView, moments: Moments, start: str | None) -> st
     return was if start is None else f"{was}; needs a program: {start}"
 
 
+def _backing_off(call: CallView, event: EventView, moments: Moments, start: str | None) -> str:
+    attempt = f"backing off, attempt {call.attempts[-1].n + 1}"
+    if moments.is_past(event.next_us):
+        return f"{attempt} {_due('', event, moments, start)}"
+    return f"{attempt} {moments.at(event.next_us or 0)}"
+
+
 def _under_way(event: EventView, moments: Moments) -> str:
     """The call that it waits for longest; a call that hangs is seen by its age."""
     under_way = [call for call in event.calls if call.state == "open"]
@@ -102,6 +111,9 @@ def _under_way(event: EventView, moments: Moments) -> str:
         return "executes"
     first = min(under_way, key=lambda call: call.at_us)
     more = f", and {len(under_way) - 1} more" if len(under_way) > 1 else ""
+    last = first.attempts[-1] if first.attempts else None
+    if last is not None and last.n > 1:
+        return f"in {first.fn}, attempt {last.n}, begun {moments(last.at_us)}{more}"
     return f"in {first.fn}, called {moments(first.at_us)}{more}"
 
 

@@ -25,6 +25,10 @@ class Moments:
         span = span_of(abs(self._now_us - instant_us))
         return f"{span} ago" if instant_us <= self._now_us else f"in {span}"
 
+    def at(self, instant_us: int) -> str:
+        """Write one within a sentence: `in 3s`; or `at 2026-11-30T09:14:02.511034Z`."""
+        return self(instant_us) if self._relative else f"at {self(instant_us)}"
+
     def is_past(self, instant_us: int | None) -> bool:
         """Whether an instant was before now."""
         return bool(instant_us) and (instant_us or 0) < self._now_us

@@ -64,6 +64,12 @@ COMMANDS: Final = (
         "agentctl.cli.commands.status",
     ),
     Command(
+        ("why",),
+        "AGENT [NAME]",
+        "say why an event or a schedule is where it is",
+        "agentctl.cli.commands.why",
+    ),
+    Command(
         ("invocation", "list"),
         "[AGENT]",
         "list events, and where each stands",
@@ -116,6 +122,24 @@ COMMANDS: Final = (
         "[CALL]",
         "answer a question with no",
         "agentctl.cli.commands.approval_deny",
+    ),
+    Command(
+        ("workflow", "list"),
+        "[AGENT]",
+        "list workflows, and where each stands",
+        "agentctl.cli.commands.workflow_list",
+    ),
+    Command(
+        ("workflow", "show"),
+        "WORKFLOW",
+        "show one workflow, with its steps and their attempts",
+        "agentctl.cli.commands.workflow_show",
+    ),
+    Command(
+        ("workflow", "cancel"),
+        "WORKFLOW",
+        "cancel one workflow",
+        "agentctl.cli.commands.workflow_cancel",
     ),
     Command(
         ("schedule", "list"),

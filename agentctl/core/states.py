@@ -37,40 +37,47 @@ class Pending:
         answers: it waits for somebody.
         calls: a call of it is open that a graceful stop cut off.
         until_us: the end of the first of its waits that has one; None if none has.
+        since_us: since when it waits for somebody; None if it doesn't.
     """
 
     answers: bool = False
     calls: bool = False
     until_us: int | None = None
+    since_us: int | None = None
 
 
-def pending_of(open_calls: Iterable[tuple[str, int | None]]) -> Pending:
-    """Sum up calls without an outcome, each as what was called and until when."""
-    answers = calls = False
+OpenCall: TypeAlias = tuple[str, int | None, int]
+"""A call without an outcome: what it waits for, until when, and since when."""
+
+
+def pending_of(open_calls: Iterable[OpenCall]) -> Pending:
+    """Sum up an event's calls without an outcome."""
+    calls = False
     until_us: int | None = None
-    for fn, end_us in open_calls:
+    since_us: int | None = None
+    for fn, end_us, at_us in open_calls:
         if end_us is not None:
             until_us = end_us if until_us is None else min(until_us, end_us)
         if fn == TIMER:
             continue
         if fn in WAITS:
-            answers = True
+            since_us = at_us if since_us is None else min(since_us, at_us)
         else:
             calls = True
-    return Pending(answers, calls, until_us)
+    return Pending(since_us is not None, calls, until_us, since_us)
 
 
-def waits_for(call: CallRecord, stands: StepRecord | None) -> tuple[str, int | None]:
-    """What a call without an outcome waits for, and until when, as `pending_of` takes it."""
+def waits_for(call: CallRecord, stands: StepRecord | None) -> OpenCall:
+    """What a call without an outcome waits for."""
     match stands:
         case TriedRecord():
-            return TIMER, stands.next
+            return TIMER, stands.next, stands.at
         case WaitingRecord():
-            return QUESTION, stands.until
+            return QUESTION, stands.until, stands.at
         case AnswerRecord():
-            return ANSWERED, None
+            return ANSWERED, None, stands.at
         case _:
-            return call.fn, call.until
+            return call.fn, call.until, call.at
 
 
 def open_calls(event: EventHistory) -> Iterator[CallRecord]:

@@ -16,7 +16,15 @@ from typing import Final
 from agentctl.core.keys import path_of
 from agentctl.core.lifecycle import ALLOWED, Phase
 from agentctl.core.schedules import FOLDS, Schedules, is_made_by_call
-from agentctl.core.states import OpenWord, Pending, pending_of, waits_for, word_of
+from agentctl.core.states import (
+    WAITS,
+    OpenCall,
+    OpenWord,
+    Pending,
+    pending_of,
+    waits_for,
+    word_of,
+)
 from agentctl.names import Identity
 from agentctl.record_moves import DeletedRecord, ToldRecord
 from agentctl.record_steps import StepRecord
@@ -98,10 +106,12 @@ _NOTHING: Final = Pending()
 _READ_FOR: Final = (b'"due":', b'"of":', b'"was":', b'"schedule":')
 
 
-def _call(body: bytes, stands: bytes | None) -> tuple[str, int | None]:
+def _call(body: bytes, stands: bytes | None) -> OpenCall:
     found = _FN.match(body)
     if found is not None and stands is None and b'"until":' not in body:
-        return found[1].decode(), None
+        fn = found[1].decode()
+        if fn not in WAITS:  # since when it is made isn't asked
+            return fn, None, 0
     record = decode(body)
     assert isinstance(record, CallRecord)
     return waits_for(record, None if stands is None else _stands(decode(stands)))
@@ -307,6 +317,13 @@ class Tally:
         for schedule in self.schedules.live.values():
             if not schedule.paused:
                 yield schedule.due
+
+    def waiting_since_us(self, *, unable: Collection[int] = ()) -> int | None:
+        """Since when the event waits for somebody that has waited longest; None if none does."""
+        since = (
+            event.pending().since_us for number, event in self._open() if int(number) not in unable
+        )
+        return min((one for one in since if one is not None), default=None)
 
     def longer_than(self, records: int) -> Iterator[tuple[Identity, int]]:
         """The open events with more records than that, as instance and number."""

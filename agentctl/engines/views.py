@@ -14,6 +14,7 @@ from msgspec import Struct
 from agentctl.core.lanes import Priority
 from agentctl.engines.changes import State
 from agentctl.engines.inputs import InputView
+from agentctl.engines.step_views import AttemptView, StepView
 from agentctl.names import Address
 
 
@@ -44,6 +45,8 @@ class CallView(Struct, frozen=True):
             `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for; what is
             asked, of one that needs an input.
         by: who answered.
+        attempts: of a step, and of a call that was tried again: the last one last.
+        next_us: of one that backs off: when the next attempt begins.
     """
 
     key: str
@@ -57,6 +60,8 @@ class CallView(Struct, frozen=True):
     where: str | None = None
     about: str | None = None
     by: str | None = None
+    attempts: Sequence[AttemptView] = ()
+    next_us: int | None = None
 
 
 class LockView(Struct, frozen=True):
@@ -88,6 +93,8 @@ class EventView(Struct, frozen=True):
         schedule: the name of the one that made it, at its due time `due_us`; that is None of one
             that was triggered. An event that was itself scheduled has a due time alone.
         inputs: what it waits for that a person can give, in the order of the calls.
+        steps: those that were begun, in the order of their starts, undoings included.
+        once: it is a workflow's run.
     """
 
     event: Address
@@ -114,6 +121,8 @@ class EventView(Struct, frozen=True):
     schedule: str | None = None
     due_us: int | None = None
     inputs: Sequence[InputView] = ()
+    steps: Sequence[StepView] = ()
+    once: bool = False
 
 
 class KeyView(Struct, frozen=True):
@@ -216,6 +225,7 @@ class CountView(Struct, frozen=True):
         cancelling: the open events that a cancel is on record of.
         schedules: how many there are that fire; paused ones don't.
         schedules_late_us: how long the one of them that is most overdue has been due.
+        longest_wait_us: of the events that wait for somebody: how long the longest has.
     """
 
     agent: str
@@ -231,6 +241,7 @@ class CountView(Struct, frozen=True):
     cancelling: Sequence[Address] = ()
     schedules: int = 0
     schedules_late_us: int = 0
+    longest_wait_us: int = 0
 
 
 MANY_RECORDS: Final = 10_000

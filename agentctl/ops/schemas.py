@@ -20,6 +20,7 @@ from agentctl.ops import (
     documents,
     journal_documents,
     schedule_documents,
+    step_documents,
     view_documents,
 )
 
@@ -31,6 +32,7 @@ _MODULES: Final = (
     backing_up,
     schedule_documents,
     approval_documents,
+    step_documents,
 )
 
 

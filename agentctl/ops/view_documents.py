@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Raw, Struct
 
 from agentctl.ops.schedule_documents import KeptSchedule
+from agentctl.ops.step_documents import SeenAttempt, SeenStep
 
 
 class SeenHolder(Struct, frozen=True):
@@ -36,6 +37,7 @@ class AgentStatus(Struct, frozen=True):
 
     Attributes:
         late_s: how long the event or schedule that is most overdue has been due.
+        longest_wait_s: of the waiting events: how long the one waits that waits longest.
     """
 
     agent: str
@@ -46,6 +48,7 @@ class AgentStatus(Struct, frozen=True):
     journal_bytes: int
     late_s: float
     warnings: tuple[str, ...]
+    longest_wait_s: float
 
 
 class StatusDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.status/1"):
@@ -65,6 +68,8 @@ class SeenInvocation(Struct, frozen=True):
         cancelling: a cancel is on record, and it hasn't ended yet.
         schedule: the name of the one that made it.
         due: when it was due, of one that a schedule made, or that was itself scheduled.
+        attempt: of one that backs off: the attempt that begins next.
+        asks: what it asks a person for.
     """
 
     event: str
@@ -79,6 +84,8 @@ class SeenInvocation(Struct, frozen=True):
     cancelling: bool
     schedule: str | None
     due: str | None
+    attempt: int | None
+    asks: str | None
 
 
 class InvocationsDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocations/1"):
@@ -99,6 +106,8 @@ class SeenCall(Struct, frozen=True):
             `Stock/eu.reserve`, or the event or schedule that is cancelled or waited for; what is
             asked, of one that needs an input.
         by: who answered.
+        attempts: of a step, and of a call that was tried again.
+        next: of one that backs off: when the next attempt begins.
     """
 
     key: str
@@ -112,6 +121,8 @@ class SeenCall(Struct, frozen=True):
     where: str | None
     about: str | None
     by: str | None
+    attempts: tuple[SeenAttempt, ...]
+    next: str | None
 
 
 class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):
@@ -126,6 +137,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
         cancelling: a cancel is on record, and it hasn't ended yet.
         schedule: the name of the one that made it.
         due: when it was due, of one that a schedule made, or that was itself scheduled.
+        steps: those that were begun.
     """
 
     event: str
@@ -151,6 +163,7 @@ class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.
     schedule: str | None
     due: str | None
     priority: str
+    steps: tuple[SeenStep, ...]
 
 
 class SeenInstance(Struct, frozen=True):

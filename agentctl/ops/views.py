@@ -12,12 +12,14 @@ from msgspec import Raw, structs
 
 from agentctl.engines.changes import OVER, State
 from agentctl.engines.desk import Desk
+from agentctl.engines.step_views import AttemptView, StepView
 from agentctl.engines.views import AgentView, CallView, EventView, HolderView
 from agentctl.errors import NotFound
 from agentctl.names import Address
 from agentctl.ops.hidden import hide
 from agentctl.ops.instants import moment
 from agentctl.ops.schedules import kept_of
+from agentctl.ops.step_documents import SeenAttempt, SeenStep
 from agentctl.ops.view_documents import (
     AgentsDocument,
     InstanceDocument,
@@ -88,6 +90,13 @@ def _since_us(event: EventView) -> int:
     return event.accepted_us or event.ended_us or 0
 
 
+def backing_off(event: EventView) -> CallView | None:
+    """The call whose next attempt an event sleeps until, if that is what it does."""
+    if event.state is not State.SLEEPING or event.next_us is None:
+        return None
+    return next((call for call in event.calls if call.next_us == event.next_us), None)
+
+
 def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView, AgentView]:
     """Find one event, by its number or by its idempotency key.
 
@@ -95,6 +104,19 @@ def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView
         NotFound: nobody such is known, or no longer.
     """
     view = desk.look(address.agent, ended=True)
+    newest = newest_of(view, address, key)
+    if newest is None:
+        what = str(address) if key is None else f"{address} {key}"
+        raise NotFound(
+            f"{what} isn't known: it never was, or is no longer kept",
+            hint=f"see what is known: agentctl invocation list {address.agent}; "
+            f"and what ended: agentctl inspect audit {address.agent}",
+        )
+    return _with_places(desk, newest), view
+
+
+def newest_of(view: AgentView, address: Address, key: str | None) -> EventView | None:
+    """The event of this number, or the newest of this key: one that was cancelled is used anew."""
     found = [
         event
         for event in view.events
@@ -102,16 +124,7 @@ def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView
         and (not address.identity or event.event.identity == address.identity)
         and (key is None or event.event.identity == address.identity)
     ]
-    if not found:
-        what = str(address) if key is None else f"{address} {key}"
-        raise NotFound(
-            f"{what} isn't known: it never was, or is no longer kept",
-            hint=f"see what is known: agentctl invocation list {address.agent}; "
-            f"and what ended: agentctl inspect audit {address.agent}",
-        )
-    # A key that was cancelled may be used anew: the newest event is meant.
-    newest = max(found, key=lambda event: event.event.event or 0)
-    return _with_places(desk, newest), view
+    return max(found, key=lambda event: event.event.event or 0, default=None)
 
 
 def _with_places(desk: Desk, event: EventView) -> EventView:
@@ -212,6 +225,7 @@ def seen_holder(holder: HolderView | None) -> SeenHolder | None:
 
 def in_short(event: EventView) -> SeenInvocation:
     """Show an event in a list."""
+    backing = backing_off(event)
     return SeenInvocation(
         str(event.event),
         str(event.state),
@@ -225,6 +239,8 @@ def in_short(event: EventView) -> SeenInvocation:
         event.cancelling,
         event.schedule,
         moment(event.due_us),
+        None if backing is None else backing.attempts[-1].n + 1,
+        event.inputs[0].text if event.inputs else None,
     )
 
 
@@ -258,6 +274,7 @@ def in_full(event: EventView, *, show_secrets: bool = False) -> InvocationDocume
         schedule=event.schedule,
         due=moment(event.due_us),
         priority=event.priority,
+        steps=tuple(seen_step(one, show_secrets=show_secrets) for one in event.steps),
     )
 
 
@@ -277,4 +294,26 @@ def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
         call.where,
         call.about,
         call.by,
+        tuple(map(_seen_attempt, call.attempts)),
+        moment(call.next_us),
     )
+
+
+def seen_step(step: StepView, *, show_secrets: bool = False) -> SeenStep:
+    """Show a step."""
+    value = None if step.value is None else hide(step.value, show_secrets=show_secrets)
+    return SeenStep(
+        step.name,
+        step.key,
+        step.state,
+        step.attempts[-1].n,
+        moment(step.next_us),
+        step.error,
+        None if value is None else Raw(value),
+        step.asks,
+        tuple(map(_seen_attempt, step.attempts)),
+    )
+
+
+def _seen_attempt(attempt: AttemptView) -> SeenAttempt:
+    return SeenAttempt(attempt.n, moment(attempt.at_us), moment(attempt.ended_us), attempt.error)

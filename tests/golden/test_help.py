@@ -15,10 +15,7 @@ from agentctl.cli.app import main
 from agentctl.cli.topics import TOPICS
 
 FOLDER = Path(__file__).with_name("help")
-LATER = (
-    *("workflow", "chaos", "compact", "doctor"),
-    *("why ", "agentctl check"),
-)
+LATER = ("chaos", "compact", "doctor", "agentctl check")
 
 
 def pages() -> dict[str, list[str]]:

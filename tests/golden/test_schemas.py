@@ -11,6 +11,7 @@ from agentctl.ops import (
     documents,
     journal_documents,
     schedule_documents,
+    step_documents,
     view_documents,
 )
 
@@ -39,7 +40,7 @@ FIELDS = {
     "agentctl.invocations/1": "invocations",
     "agentctl.invocation/1": "event status handler key args kwargs accepted started ended next "
     "waits_for asked_by starts result type text line records calls cancelling schedule due "
-    "priority",
+    "priority steps",
     "agentctl.approvals/1": "approvals",
     "agentctl.approval/1": "call event approved by note",
     "agentctl.resume/1": "call event by note",
@@ -55,6 +56,10 @@ FIELDS = {
     "agentctl.schedule-pause/1": "instance name paused changed due skipped",
     "agentctl.schedule-preview/1": "cron tz times",
     "agentctl.schedules/1": "agents",
+    "agentctl.workflow-list/1": "workflows",
+    "agentctl.workflow-show/1": "workflow event status accepted started ended next waits_for "
+    "result type text cancelling steps",
+    "agentctl.why/1": "event instance schedule status why next at behind record",
 }
 PARTS = {
     "SeenJournal": "agent path records damaged",
@@ -70,10 +75,14 @@ PARTS = {
     "ConfigValue": "key value source",
     "SeenHolder": "pid host command since",
     "EventCounts": "scheduled queued running sleeping waiting stuck",
-    "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings",
+    "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings "
+    "longest_wait_s",
     "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling "
-    "schedule due",
-    "SeenCall": "key fn state args outcome at ended until where about by",
+    "schedule due attempt asks",
+    "SeenCall": "key fn state args outcome at ended until where about by attempts next",
+    "SeenAttempt": "attempt at ended error",
+    "SeenStep": "name key state attempt next error result asks attempts",
+    "SeenWorkflow": "workflow event status step step_state steps accepted ended next asks text",
     "SeenInput": "call event handler step question type schema_ asked until status",
     "InstancesOfAgent": "agent instances",
     "SeenInstance": "instance state_bytes open next_due",
@@ -90,7 +99,7 @@ STRUCTS = {
     name: each
     for module in (
         *(documents, journal_documents, changes, view_documents, backing_up),
-        *(schedule_documents, approval_documents),
+        *(schedule_documents, approval_documents, step_documents),
     )
     for name, each in vars(module).items()
     if hasattr(each, "__struct_fields__") and each.__module__ == module.__name__

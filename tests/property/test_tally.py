@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentctl.core.history import JournalHistory
 from agentctl.core.lifecycle import Phase
-from agentctl.core.states import open_calls, pending_of, state_of
+from agentctl.core.states import pending, state_of
 from agentctl.core.tally import Tally
 from agentctl.errors import FormatTooNew
 from agentctl.records import decode_kind
@@ -58,6 +58,16 @@ LINES = (
     b'{"event":%d,"handler":"h","args":[],"of":["eu"],"schedule":"1-2","next":30,"at":7}',
     b'{"event":%d,"handler":"h","args":[],"due":500,"from":"Bot-1-4","at":7}',
     b'{"missed":%d,"late_us":5,"at":7}',
+    b'{"call":"%d-4","fn":"question","text":"so?","type":"bool","until":600,"at":8}',
+    b'{"call":"%d-5","fn":"question","text":"\\"until\\":5","type":"bool","at":9}',
+    b'{"tried":"%d-1","attempt":1,"type":"OSError","next":80,"at":4}',
+    b'{"attempt":"%d-1","n":2,"at":5}',
+    b'{"waiting":"%d-1","text":"so?","type":"str","until":90,"at":6}',
+    b'{"waiting":"%d-1","text":"so?","type":"str","at":3}',
+    b'{"answer":"%d-1","value":true,"at":7}',
+    b'{"answer":"%d-4","value":true,"at":9}',
+    b'{"fired":"%d-4","at":9}',
+    b'{"retry":%d,"undo":["1-1","2-1"],"at":9}',
 )
 OTHERS = (
     b'{"state":{"count":1},"of":["eu"]}',
@@ -84,27 +94,32 @@ OTHERS = (
 )
 
 
-def told(history: JournalHistory, *, held: bool) -> tuple[Counter, list[int], list[int]]:
+def told(
+    history: JournalHistory, *, held: bool
+) -> tuple[Counter, list[int], list[int], int | None]:
     """What a tally must say, from the whole history."""
     events = history.open.values()
     words = Counter(state_of(event, held=held, now_us=NOW_US) for event in events)
-    times = []
+    times, since = [], []
     for event in events:
         if event.phase is Phase.QUEUED and event.accepted.due is not None:
             times.append(event.accepted.due)
         if event.phase is Phase.PARKED:
-            until = pending_of((call.fn, call.until) for call in open_calls(event)).until_us
-            times += [] if until is None else [until]
+            waits = pending(event)
+            times += [] if waits.until_us is None else [waits.until_us]
+            since += [] if waits.since_us is None else [waits.since_us]
     times += [one.due for one in history.schedules.live.values() if not one.paused]
-    return words, sorted(times), sorted(e.number for e in events if len(e.bodies) > 3)
+    long = sorted(e.number for e in events if len(e.bodies) > 3)
+    return words, sorted(times), long, min(since, default=None)
 
 
 def same(tally: Tally, history: JournalHistory) -> None:
     for held in (True, False):
-        words, times, long = told(history, held=held)
+        words, times, long, since = told(history, held=held)
         assert tally.words(held=held, now_us=NOW_US) == words
         assert sorted(tally.times()) == times
         assert sorted(number for _, number in tally.longer_than(3)) == long
+        assert tally.waiting_since_us() == since
     assert tally.asides == set(history.asides)
     assert tally.records == history.records
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -22,6 +22,12 @@ EXAMPLES = (
     ("agentctl invocation cancel Bot order-7", "the one that was invoked with this key"),
     ("agentctl invocation cancel Bot#3 --running", "also if it is executing"),
 )
+RunningOption: TypeAlias = Annotated[
+    bool, typer.Option("--running", help="also if it is executing; its clean-up still runs")
+]
+ReasonOption: TypeAlias = Annotated[
+    str, typer.Option("--reason", metavar="TEXT", help="why, for the audit log")
+]
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,8 @@ def parse(
     key: Annotated[
         str | None, typer.Argument(metavar="[KEY]", help="the invocation's idempotency key")
     ] = None,
-    running: Annotated[
-        bool, typer.Option("--running", help="also if it is executing; its clean-up still runs")
-    ] = False,
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="why, for the audit log")
-    ] = "",
+    running: RunningOption = False,
+    reason: ReasonOption = "",
 ) -> Request:
     """Cancel one event; the answer is a word of its own.
 

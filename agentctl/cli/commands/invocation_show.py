@@ -15,6 +15,7 @@ from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_pairs, write_rows
+from agentctl.cli.steps_text import attempts_of_call
 from agentctl.engines.views import CallView, EventView
 from agentctl.errors import UsageError
 from agentctl.names import Address
@@ -70,7 +71,7 @@ def execute(request: Request, output: Output) -> int:
         output.document(documents.encode(in_full(event, show_secrets=request.show_secrets)))
         return 0
     moments = Moments(SystemClock().now_us(), relative=output.is_terminal)
-    told = _Told(moments, show_secrets=request.show_secrets)
+    told = Told(moments, show_secrets=request.show_secrets)
     start = None if view.holder is not None else place.start_of(event.event.agent)
     write_pairs(list(told.about(event, start=start)), output)
     if not event.calls:
@@ -86,7 +87,7 @@ def execute(request: Request, output: Output) -> int:
 
 
 @dataclass(frozen=True)
-class _Told:
+class Told:
     """An event in words."""
 
     moments: Moments
@@ -138,6 +139,8 @@ class _Told:
             outcome = self._shown(outcome.encode()) + (f" (by {call.by})" if call.by else "")
         elif call.state == "error":
             outcome = error_text(outcome, "")
+        tried = attempts_of_call(call, self.moments)
+        outcome = "; ".join(part for part in (tried, outcome) if part and part != "-") or "-"
         return call.key, what, call.state, self.moments(call.at_us), outcome
 
     def _shown(self, json: bytes) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from agentctl.cli.commands.asking import AgentArgument
 from agentctl.cli.failures import RESTORE, Failure, write_failure
-from agentctl.cli.moments import Moments, size_of
+from agentctl.cli.moments import Moments, size_of, span_of
 from agentctl.cli.output import Output
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_rows
@@ -20,7 +20,7 @@ from agentctl.ops import documents, places
 from agentctl.ops.health import FAILS, OVERDUE, Wrong, status_of
 from agentctl.ops.instants import parse_instant
 from agentctl.ops.view_documents import AgentStatus, EventCounts
-from agentctl.times import SystemClock
+from agentctl.times import SECOND_US, SystemClock
 
 EXAMPLES = (
     ("agentctl status", "each agent: who runs it, how many events stand where"),
@@ -127,6 +127,7 @@ def _write(agents: Sequence[AgentStatus], output: Output) -> None:
             due(one),
             str(one.journal_bytes),
             f"{one.late_s:.3f}",
+            f"{one.longest_wait_s:.3f}",
         )
         for one in agents
     ]
@@ -144,6 +145,9 @@ def _events(one: AgentStatus) -> str:
     """How many stand where, leaving out where none does."""
     counts = [(getattr(one.events, state), state) for state in STATES]
     told = [f"{number} {state}" for number, state in (*counts, (one.set_aside, "set aside"))]
+    if one.longest_wait_s >= 1:
+        waiting = STATES.index("waiting")
+        told[waiting] += f" (longest {span_of(round(one.longest_wait_s * SECOND_US))})"
     some = [text for text in told if not text.startswith("0 ")]
     late = [f"{one.late_s:.0f} s late"] if one.late_s >= 1 else []
     return ", ".join([*some, *late]) or "none open"

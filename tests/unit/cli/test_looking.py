@@ -77,6 +77,8 @@ def test_events_for_a_program_are_one_document(command: Any, bot: Path) -> None:
                 "cancelling": False,
                 "schedule": None,
                 "due": None,
+                "attempt": None,
+                "asks": None,
             }
         ],
     }
@@ -247,6 +249,7 @@ def test_status_is_the_document_that_is_promised(command: Any, bot: Path) -> Non
                 "journal_bytes": (bot / "journal").stat().st_size,
                 "late_s": 0.0,
                 "warnings": ["no program runs it, and 4 events are open: agentctl run Bot"],
+                "longest_wait_s": 0.0,
             }
         ],
     }

@@ -78,6 +78,7 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         seen = None if holds is None else inside(folder, disk)
         unable = () if seen is None else seen.unable
         words = tally.words(held=holds is not None, now_us=now_us, unable=unable)
+        since_us = tally.waiting_since_us(unable=unable)
         times, firing = list(tally.times()), list(tally.schedule_times())
     return CountView(
         agent,
@@ -93,6 +94,7 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         [Address(agent, of, number) for of, number in tally.cancelling()],
         len(firing),
         _late_us(firing, now_us),
+        0 if since_us is None else max(0, now_us - since_us),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Raw, structs
 
+from agentctl.core.attempts import Attempt, attempts_of
 from agentctl.core.event_history import EventHistory, Stands
 from agentctl.core.history import JournalHistory
 from agentctl.core.lanes import priority_of
@@ -22,13 +23,14 @@ from agentctl.core.timetable import begins_us
 from agentctl.core.waits import is_given_up, waits_of
 from agentctl.engines.changes import State
 from agentctl.engines.inputs import InputView
+from agentctl.engines.local.looking.steps import attempt_view, steps_of
 from agentctl.engines.schedules import ScheduleView
 from agentctl.engines.views import CallView, EventView
 from agentctl.names import Address, format_call_key, format_instance
 from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AsideRecord, CancelledRecord, MissedRecord
 from agentctl.record_schedules import ScheduleRecord
-from agentctl.record_steps import WaitingRecord
+from agentctl.record_steps import TriedRecord, WaitingRecord
 from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
 from agentctl.times import format_duration
 
@@ -86,6 +88,8 @@ class AsOf:
 
     def _event(self, event: EventHistory, state: State, **more: Any) -> EventView:
         accepted = event.accepted
+        attempts = attempts_of(event)
+        runs = state is State.RUNNING
         return EventView(
             Address(self.agent, accepted.of, accepted.event),
             accepted.handler,
@@ -99,15 +103,19 @@ class AsOf:
             starts=event.starts,
             from_=accepted.from_,
             records=len(event.bodies),
-            calls=self._calls(event) if event.calls else (),
+            calls=self._calls(event, attempts) if event.calls else (),
             cancelling=event.cancel is not None and event.end is None,
             schedule=accepted.schedule,
             due_us=None if accepted.beside else accepted.occurrence or accepted.due,
             inputs=self._inputs(event) if event.calls else (),
+            steps=steps_of(self.agent, event, attempts, running=runs) if attempts else (),
+            once=accepted.once,
             **more,
         )
 
-    def _calls(self, event: EventHistory) -> Sequence[CallView]:
+    def _calls(
+        self, event: EventHistory, attempts: Mapping[str, Sequence[Attempt]]
+    ) -> Sequence[CallView]:
         outcomes = dict(event.deliveries)
         instance = format_instance(self.agent, event.accepted.of)
         return [
@@ -116,6 +124,7 @@ class AsOf:
                 call,
                 outcomes.get(path),
                 event.steps.get(path),
+                attempts=attempts.get(path, ()),
                 dropped=path in event.dropped,
             )
             for path, call in event.calls.items()
@@ -155,6 +164,7 @@ class AsOf:
             type=outcome.type,
             text=outcome.text or "",
             value=bytes(outcome.value) if isinstance(outcome.value, Raw) else None,
+            once=outcome.once,
         )
 
     def aside_event(self, aside: AsideRecord, lying: SetAsideEvent | None) -> EventView:
@@ -175,6 +185,7 @@ class AsOf:
             records=0 if lying is None else len(lying.lines),
             schedule=aside.schedule,
             due_us=aside.occurrence,
+            once=aside.once,
         )
 
 
@@ -211,7 +222,13 @@ def _about(call: CallRecord) -> str | None:
 
 
 def _call(
-    key: str, call: CallRecord, outcome: Any, stands: Stands | None, *, dropped: bool
+    key: str,
+    call: CallRecord,
+    outcome: Any,
+    stands: Stands | None,
+    *,
+    attempts: Sequence[Attempt],
+    dropped: bool,
 ) -> CallView:
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     about, by = _about(call), None
@@ -226,8 +243,20 @@ def _call(
     else:
         state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None
     ended_us = None if outcome is None else outcome.at
+    last = None if stands is None or state != "open" else stands.last
     return CallView(
-        key, call.name, state, args, said, call.at, ended_us, call.until, about=about, by=by
+        key,
+        call.name,
+        state,
+        args,
+        said,
+        call.at,
+        ended_us,
+        call.until,
+        about=about,
+        by=by,
+        attempts=[attempt_view(one) for one in attempts],
+        next_us=last.next if isinstance(last, TriedRecord) else None,
     )
 
 
