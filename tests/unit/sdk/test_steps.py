@@ -8,7 +8,6 @@ import json
 import re
 from abc import abstractmethod
 from dataclasses import dataclass
-from datetime import timedelta
 
 import pytest
 
@@ -32,7 +31,7 @@ from agentctl import (
     step,
     uses,
 )
-from agentctl.errors import AgentError, BadArguments, StepFailed, Stuck, UsageError
+from agentctl.errors import AgentError, BadArguments, StepFailed, Stuck
 from agentctl.testing import Durable
 
 
@@ -365,34 +364,6 @@ def test_what_does_not_belong_into_a_step_says_so(durable, how, told):
     assert re.search(told, said), said
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda: RetryPolicy(0),
-        lambda: RetryPolicy(-1),
-        lambda: RetryPolicy(True),
-        lambda: RetryPolicy(1.5),  # type: ignore[arg-type]
-        lambda: RetryPolicy(2, jitter=-0.1),
-        lambda: RetryPolicy(2, jitter=1.1),
-        lambda: RetryPolicy(2, backoff=3),  # type: ignore[arg-type]
-        lambda: RetryPolicy(2, retry_on=(BaseException,)),  # type: ignore[arg-type]
-        lambda: Fixed(-1),
-        lambda: Fixed(float("nan")),
-        lambda: Exponential(base=10, cap=5),
-        lambda: Exponential(base=-1, cap=5),
-        lambda: Exponential(base=1, cap=float("inf")),
-        lambda: Exponential(base=1, cap=5, factor=0.5),
-        lambda: StepDef("", retry=None),
-        lambda: StepDef("a", timeout=0),
-        lambda: step("outside", asyncio.sleep),  # type: ignore[arg-type]
-    ],
-)
-def test_a_policy_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(Exception) as refused:
-        wrong()
-    assert isinstance(refused.value, UsageError) or "works in a handler" in str(refused.value)
-
-
 def test_arguments_that_do_not_fit_are_refused_where_the_step_is_made(durable):
     class Wrong(Agent):
         world: World
@@ -412,15 +383,3 @@ def test_arguments_that_do_not_fit_are_refused_where_the_step_is_made(durable):
         with pytest.raises(Stuck, match=told) as stuck:
             durable.run(Wrong, "run_it", how, world=Real())
         assert isinstance(stuck.value.__cause__, BadArguments | Exception)
-
-
-def test_a_backoff_grows_by_its_factor_up_to_its_cap_and_jitter_lengthens_it():
-    backoff = Exponential(base=2, cap=30, factor=3)
-    assert [backoff.seconds(n) for n in (1, 2, 3, 4, 5000)] == [2, 6, 18, 30, 30]
-    policy = RetryPolicy(9, Fixed(10), jitter=0.5)
-    assert [policy.delay_us(1, chance) for chance in (0.0, 0.5, 1.0)] == [
-        10_000_000,
-        12_500_000,
-        15_000_000,
-    ]
-    assert timedelta(microseconds=policy.delay_us(1, 0)) == timedelta(seconds=10)
