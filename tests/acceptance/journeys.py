@@ -319,11 +319,14 @@ async def answer(
     event: int | None = None,
     call: str | None = None,
 ) -> None:
-    """Answer as `invocation resume` does.
+    """Answer as `invocation resume` does; `call` is the whole key of a call.
 
     Raises:
         AgentctlError: it was refused.
     """
+    if call is not None:
+        _, number, call = call.rsplit("-", 2)
+        event = int(number)
     request = ResumeRequest(
         agent=agent.__name__,
         id=f"a-{next(REQUESTS)}",
