@@ -69,7 +69,8 @@ class World(Capability):
 class Real(World):
     """The list; what fails the next so many times, for good, or is held until it is let go.
 
-    `failing` goes by the whole deed; `hopeless` and `held` by how it begins.
+    `failing` goes by the whole deed; `hopeless` and `held` by how it begins. Each deed takes
+    `turns` of the loop.
     """
 
     clock: FakeClock
@@ -77,10 +78,13 @@ class Real(World):
     failing: dict[str, int] = field(default_factory=dict)
     hopeless: set[str] = field(default_factory=set)
     held: set[str] = field(default_factory=set)
+    turns: int = 0
 
     async def do(self, what: str) -> str:
         after = self.clock.now - START
         self.did.append(Did(what, call_key(), attempt(), after))
+        for _ in range(self.turns):
+            await asyncio.sleep(0)
         while any(what.startswith(one) for one in self.held):
             await asyncio.sleep(0)
         if any(what.startswith(one) for one in self.hopeless):

@@ -199,7 +199,7 @@ def test_r21_an_answer_just_before_the_timeout_counts_and_no_timeout_follows() -
             return await caller
 
     assert asyncio.run(life()) == "yes"
-    assert journey.of_kind("Asker", "fired") == []
+    assert journey.did() == ["heard: refund 900? True"]
 
 
 def test_k10_one_sleeps_one_waits_for_an_input_one_has_tasks_and_each_gets_its_own() -> None:

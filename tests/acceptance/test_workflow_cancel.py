@@ -159,6 +159,7 @@ def test_q7_p18_at_each_turn_of_the_loop_no_step_follows_and_there_is_one_end() 
     ended_after: set[int] = set()
 
     async def life(journey: Journey, turns: int) -> None:
+        journey.real.turns = 5
         async with journey.life() as host:
             caller = asyncio.ensure_future(Flow.ref("x").run())
             await until(lambda: journey.did("x first"), "the first step")
@@ -171,6 +172,8 @@ def test_q7_p18_at_each_turn_of_the_loop_no_step_follows_and_there_is_one_end() 
             await rest(host)
             assert journey.steps("Flow") == begun, f"a step began after the cancel ({turns} turns)"
             ended_after.add(len(begun))
+            kinds = [next(iter(one)) for one in journey.records("Flow")]
+            assert "call" not in kinds[kinds.index("cancel") if "cancel" in kinds else len(kinds) :]
             if told is CANCELLED:
                 assert isinstance(outcome, (Cancelled, asyncio.CancelledError)), turns
                 assert journey.ends("Flow") == ["cancelled"], turns
