@@ -74,12 +74,16 @@ def _explain_capability(project: Project, path: KeyPath, one: CapabilityConfig) 
     for name, value in one.arguments.items():
         key = (*path, "with", name)
         rows.append((f"{at}.with.{name}", _plain_argument(value), source_of(key)))
-    options = {"timeout": one.timeout, "limit": one.limit}
-    rows += [
-        (f"{at}.{name}", plain_setting(value), source_of((*path, name)))
-        for name, value in options.items()
-        if value is not None
-    ]
+    if one.timeout is not None:
+        rows.append((f"{at}.timeout", plain_setting(one.timeout), source_of((*path, "timeout"))))
+    if one.retry is not None:
+        given = project.file.values["agents"][path[1]]["capabilities"][path[-1]]["retry"]
+        rows += [
+            (f"{at}.retry.{name}", value, source_of((*path, "retry", name)))
+            for name, value in given.items()
+        ]
+    if one.limit is not None:
+        rows.append((f"{at}.limit", one.limit, source_of((*path, "limit"))))
     return rows
 
 

@@ -120,7 +120,7 @@ def _options(config: AgentConfig) -> Mapping[str, CapabilityOptions]:
     from agentctl.sdk.capability import CapabilityOptions
 
     return {
-        name: CapabilityOptions(timeout=one.timeout, limit=one.limit)
+        name: CapabilityOptions(timeout=one.timeout, retry=one.retry, limit=one.limit)
         for name, one in config.capabilities.items()
-        if one.timeout is not None or one.limit is not None
+        if (one.timeout, one.retry, one.limit) != (None, None, None)
     }

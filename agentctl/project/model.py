@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from agentctl.core.retry import RetryPolicy
 from agentctl.core.timing import Timing
 from agentctl.errors import NotFound
 from agentctl.names import Identity
@@ -45,13 +46,15 @@ class CapabilityConfig:
     Attributes:
         use: `module:Class`.
         arguments: of its constructor, by name: values, or where they come from.
-        timeout: of each call; `limit`: calls at once.
+        timeout: of each attempt of a call; `limit`: calls at once.
+        retry: what is done about a failed attempt.
     """
 
     use: str
     arguments: Mapping[str, object] = field(default_factory=dict)
     timeout: timedelta | None = None
     limit: int | None = None
+    retry: RetryPolicy | None = None
 
 
 @dataclass(frozen=True)

@@ -96,18 +96,15 @@ class Table:
         """Make the error for what is wrong with a key of this table."""
         return self.file.error((*self.path, key), problem, hint=hint)
 
-    def check_keys(self, known: Collection[str], later: Collection[str] = ()) -> None:
-        """Refuse keys that aren't known here, and those that a later version will know.
+    def check_keys(self, known: Collection[str]) -> None:
+        """Refuse keys that aren't known here.
 
         Raises:
             AgentctlError: naming the first such key, and the nearest known one.
         """
         for key in self.values:
-            if key in known:
-                continue
-            if key in later:
-                raise self.error(key, _LATER, hint="take the key out; nothing would act on it")
-            raise self.error(key, "there is no such key", hint=nearest_hint(key, known, "keys"))
+            if key not in known:
+                raise self.error(key, "there is no such key", hint=nearest_hint(key, known, "keys"))
 
     def text(self, key: str) -> str | None:
         """Return a text that isn't empty, or None without the key."""

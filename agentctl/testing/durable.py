@@ -9,19 +9,18 @@ from typing import Any, Final
 
 from msgspec import Raw
 
+from agentctl.core.timing import Timing
 from agentctl.engines.changes import ResumeRequest
-from agentctl.engines.local.changing.cold import opened
-from agentctl.engines.local.changing.operations import carry_out
 from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.binding import Binding, make_binding
 from agentctl.engines.port import Ended
 from agentctl.errors import NotFound, Stuck
 from agentctl.hosting import Host
+from agentctl.names import Address, parse_call_key
 from agentctl.nearest import nearest_hint
 from agentctl.sdk.agent import Agent, spec_of
 from agentctl.sdk.capability import Capability, Duration
-from agentctl.sdk.inputs import call_of
 from agentctl.sdk.ops import Target
 from agentctl.sdk.settings import AgentSettings
 from agentctl.storage.files.folder import FilesStore
@@ -101,6 +100,72 @@ class Durable:
 
         return asyncio.run(program())
 
+    def trigger(
+        self,
+        agent: type[Agent],
+        handler: str,
+        /,
+        *args: Any,
+        identity: tuple[Any, ...] = (),
+        settings: AgentSettings | None = None,
+        **capabilities: Capability,
+    ) -> str:
+        """Start the agent, let one event of it run until it ends or waits, and stop.
+
+        The clock stands still meanwhile: `pass_time` goes on with what waits for time, `resume`
+        with what waits for an input.
+
+        Returns:
+            The event's address, `Desk#1`.
+        """
+        binding = make_binding(agent, capabilities, settings)
+        target = Target(agent.__name__, spec_of(agent).identity_of(identity), handler)
+
+        async def program() -> str:
+            async with self.host(binding, jumps=False) as host:
+                sent = await host.engine.invoker.send(target, args, {}, Timing())
+                await _until_quiet(host.engine)
+                return str(Address(target.agent, target.identity, sent.event))
+
+        return asyncio.run(program())
+
+    def resume(
+        self,
+        agent: type[Agent],
+        call: str,
+        value: Any,
+        /,
+        *,
+        by: str = "",
+        settings: AgentSettings | None = None,
+        **capabilities: Capability,
+    ) -> None:
+        """Start the agent, give the input that a call waits for, and let its event go on.
+
+        The clock stands still meanwhile.
+
+        Args:
+            call: its key, `Desk-1-1`; or the address of an event that waits for one input alone.
+            value: the input; recorded by its own type, and checked by the one that is asked for.
+            by: who gives it.
+
+        Raises:
+            NotFound, Conflict, UsageError: as `agentctl invocation resume` would refuse it.
+        """
+        binding = make_binding(agent, capabilities, settings)
+        event, path = parse_call_key(call) or (Address.parse(call), None)
+        given = Raw(codec(type(value)).encode(value))
+        request = ResumeRequest(
+            event.agent, "", event.identity, event.event, call=path, value=given, by=by
+        )
+
+        async def program() -> None:
+            async with self.host(binding, jumps=False) as host:
+                await host.carry_out(request)
+                await _until_quiet(host.engine)
+
+        asyncio.run(program())
+
     def recover(
         self,
         agent: type[Agent],
@@ -162,25 +227,6 @@ class Durable:
                 return _stuck(host.engine)
 
         _tell(asyncio.run(program()), allow_stuck)
-
-    def resume(self, call: str, value: object, /, *, by: str = "") -> None:
-        """Give the input that a call waits for, while nothing runs: `durable.resume("Bot-1-2", 7)`.
-
-        The next `run`, `recover` or `pass_time` goes on with it. Beside a host: `agentctl.resume`.
-
-        Raises:
-            NotFound: there is no such call.
-            Conflict: it doesn't wait for an input, or it is decided already.
-            UsageError: the input isn't of the type that is waited for.
-        """
-        address, path = call_of(call)
-        raw = Raw(codec(type(value)).encode(value))
-        request = ResumeRequest(
-            address.agent, "", address.identity, address.event, call=path, value=raw, by=by
-        )
-        store = self._store(ROOT, address.agent)
-        with opened(store, address.agent, clock=self.clock, wait_s=0.0) as ground:
-            carry_out(ground, request)
 
     @property
     def journals(self) -> dict[str, bytes]:

@@ -88,10 +88,15 @@ def test_a_call_that_takes_longer_than_the_timeout_raises_in_the_handler(slow: P
     assert slow.agentctl("invoke", "Bot", "patient", *timeout).expect(0).json == "too slow"
 
 
-def test_retries_are_refused_until_they_are_there(slow: Project) -> None:
-    retry = ("--set", "agents.Bot.capabilities.payments.retry.max_attempts=5")
-    slow.agentctl("invoke", "Bot", "nothing", *retry).expect_error(
-        2, "retry", "doesn't have it yet"
+def test_failed_attempts_are_made_again_as_the_table_says(slow: Project) -> None:
+    slow.edit(
+        "kavach.toml",
+        ':Slow" }',
+        ':Slow", timeout = "50ms", retry = { max_attempts = 3, delay = "10ms" } }',
     )
-    slow.edit("kavach.toml", ':Slow" }', ':Slow", retry = { max_attempts = 5 } }')
-    slow.agentctl("invoke", "Bot", "nothing").expect_error(7, "kavach.toml:", "retry", "yet")
+    assert slow.agentctl("invoke", "Bot", "patient").expect(0).json == "too slow"
+    kinds = [next(iter(record)) for record in slow.records()]
+    assert kinds.count("tried") == kinds.count("attempt") == 2
+    assert kinds.count("call") == kinds.count("error") == 1
+    fewer = ("--set", "agents.Bot.capabilities.payments.retry.max_attempts=0")
+    slow.agentctl("invoke", "Bot", "nothing", *fewer).expect_error(2, "max_attempts", "from 1 on")

@@ -15,6 +15,7 @@ from agentctl.project.toml_file import MAX_BYTES
 from .conftest import Folder
 
 BOT = '[agents.Bot]\nclass = "shop.bot:Bot"\n'
+RETRY = BOT + 'capabilities.pay.use = "a:B"\ncapabilities.pay.retry = '
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,40 @@ BOT = '[agents.Bot]\nclass = "shop.bot:Bot"\n'
         (BOT + 'capabilities.pay = {use = "a:B", limit = 0}\n', 3, "number from 1 on", None),
         (BOT + 'capabilities.pay = {use = "a:B", timeout = "0s"}\n', 3, "some time", None),
         (BOT + 'capabilities.pay = {use = "a:B", timeout = 30}\n', 3, "timeout: expected a", None),
+        (RETRY + "5\n", 4, "capabilities.pay.retry: expected a table, not the number 5", None),
+        (RETRY + "{}\n", 4, "pay.retry.max_attempts: the key is missing: how many", None),
+        (RETRY + "{attempts = 3}\n", 4, "retry.attempts: there is no such key", "max_attempts"),
+        (RETRY + "{max_attempts = 0}\n", 4, "max_attempts: expected a whole number from 1", None),
+        (RETRY + "{max_attempts = 2, delay = 5}\n", 4, "delay: expected a text", 'write "5s"'),
+        (RETRY + '{max_attempts = 2, delay = "-5s"}\n', 4, "delay: expected a duration", None),
+        (RETRY + '{max_attempts = 2, delay = "4000d"}\n', 4, "delay: expected at most ten", None),
+        (RETRY + '{max_attempts = 2, base = "5s"}\n', 4, "retry.cap: the key is missing", None),
+        (RETRY + "{max_attempts = 2, factor = 2}\n", 4, "retry.base: the key is missing", None),
+        (
+            RETRY + '{max_attempts = 2, delay = "1s", cap = "5s"}\n',
+            4,
+            "retry.delay: expected delay alone, or base and cap",
+            "base grows by factor, up to cap",
+        ),
+        (
+            RETRY + '{max_attempts = 2, base = "5s", cap = "1s"}\n',
+            4,
+            "retry.cap: expected a duration that isn't shorter than base",
+            None,
+        ),
+        (
+            RETRY + '{max_attempts = 2, base = "1s", cap = "5s", factor = 0.5}\n',
+            4,
+            "retry.factor: expected a number from 1 to 1000",
+            None,
+        ),
+        (
+            RETRY + "{max_attempts = 2, jitter = 2}\n",
+            4,
+            "jitter: expected a number from 0 to",
+            None,
+        ),
+        (RETRY + "{max_attempts = 2, jitter = true}\n", 4, "jitter: expected a number, not", None),
         (BOT + 'capabilities.pay = {use = "a:B", with = 3}\n', 3, "with: expected a table", None),
         (
             BOT + 'capabilities.pay = {use = "a:B", with.host = {env = "H", default = "x"}}\n',
@@ -102,7 +137,6 @@ def test_a_mistake_names_file_line_key_and_what_was_expected(
     [
         ('[engine]\nkind = "sqlite"\n', 2),
         ('[engine]\nkind = "restate"\n', 2),
-        (BOT + '[agents.Bot.capabilities.pay]\nuse = "a:B"\n\nretry.max_attempts = 4\n', 6),
         (BOT + '[agents.Bot.settings]\naudit = { max_size = "64MiB" }\n', 4),
     ],
 )

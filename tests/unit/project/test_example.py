@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentctl.core.timing import Timing
 from agentctl.project import reading
-from agentctl.project.capability_tables import CAPABILITY_KEYS
+from agentctl.project.capability_tables import CAPABILITY_KEYS, RETRY_KEYS
 from agentctl.project.explain import plain_setting
 from agentctl.project.model import ScheduleConfig
 from agentctl.project.reading import default_settings
@@ -53,6 +53,7 @@ def test_every_key_that_the_code_knows_is_shown_and_no_other() -> None:
     assert list(bot) == list(reading.AGENT_KEYS)
     assert list(bot["settings"]) == list(default_settings())
     assert list(bot["capabilities"]["email"]) == list(CAPABILITY_KEYS)
+    assert {*bot["capabilities"]["email"]["retry"], "delay"} == set(RETRY_KEYS)
     assert list(shown["engine"]) == list(reading.ENGINE_KEYS)
     schedules = shown["schedules"].values()
     assert {key for one in schedules for key in one} == set(SCHEDULE_KEYS)
@@ -71,7 +72,7 @@ def test_the_schedules_shown_have_the_defaults(folder: Folder) -> None:
 def test_every_key_has_a_line_that_explains_it() -> None:
     lines = EXAMPLE.splitlines()
     keys = [n for n, line in enumerate(lines) if re.match(r"#?[\w.\"]+ = |#?\[", line)]
-    assert len(keys) == 50  # 41 keys with values, 9 tables
+    assert len(keys) == 51  # 42 keys with values, 9 tables
     for number in keys:
         assert re.match(r"# .+", lines[number - 1]) or lines[number].lstrip("#").startswith("["), (
             lines[number]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agentctl.core.retry import Exponential, Fixed, RetryPolicy
 from agentctl.errors import AgentctlError, ProjectError
 from agentctl.project.config import Flags, load_project
 from agentctl.project.explain import explain
@@ -277,6 +278,22 @@ def test_timeout_and_limit_are_loaded(world: Folder) -> None:
     assert load(world, 'payments = "shop.world:Shop"').options == {}
 
 
+@pytest.mark.parametrize(
+    ("retry", "policy"),
+    [
+        ("max_attempts = 3", RetryPolicy(3)),
+        ('max_attempts = 3, delay = "1.5s"', RetryPolicy(3, Fixed(1.5))),
+        (
+            'max_attempts = 5, base = "1s", cap = "1m", factor = 3, jitter = 0.1',
+            RetryPolicy(5, Exponential(1, 60, 3), 0.1),
+        ),
+    ],
+)
+def test_retries_are_loaded(world: Folder, retry: str, policy: RetryPolicy) -> None:
+    binding = f'payments = {{ use = "shop.world:Shop", retry = {{ {retry} }} }}'
+    assert load(world, binding).options == {"payments": CapabilityOptions(retry=policy)}
+
+
 def test_config_show_says_where_a_value_comes_from_and_never_what_it_is(world: Folder) -> None:
     world.write("word", SECRET)
     world.write(
@@ -290,6 +307,7 @@ def test_config_show_says_where_a_value_comes_from_and_never_what_it_is(world: F
         with = { host = { env = "HOST" }, key = { file = "word" }, port = 26, tags = ["a"] }
         timeout = "1m30s"
         limit = 4
+        retry = { max_attempts = 5, delay = "1s" }
         """,
     )
     project = load_project(world.path, environ={"HOST": SECRET}, flags=Flags(root=Path("x")))
@@ -303,5 +321,7 @@ def test_config_show_says_where_a_value_comes_from_and_never_what_it_is(world: F
         f"{at}.with.tags": ('["a"]', "kavach.toml:6"),
         f"{at}.timeout": ("1m30s", "kavach.toml:7"),
         f"{at}.limit": (4, "kavach.toml:8"),
+        f"{at}.retry.max_attempts": (5, "kavach.toml:9"),
+        f"{at}.retry.delay": ("1s", "kavach.toml:9"),
     }
     assert SECRET not in repr(project)

@@ -7,8 +7,18 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from agentctl import Agent, AgentError, Capability, Stuck, bind, handler, query, sleep
-from agentctl.errors import Locked, NotFound, UsageError
+from agentctl import (
+    Agent,
+    AgentError,
+    Capability,
+    Stuck,
+    bind,
+    handler,
+    query,
+    sleep,
+    wait_for_input,
+)
+from agentctl.errors import Conflict, Locked, NotFound, UsageError
 from agentctl.storage.memory import MemoryDisk
 from agentctl.testing import Durable, FakeClock
 
@@ -248,6 +258,34 @@ def test_a_fake_clock_begins_at_a_date_that_has_its_zone():
     assert clock.now == datetime(2026, 3, 28, 23, 59, 59, 999_999, tzinfo=UTC)
     with pytest.raises(UsageError, match="2026-03-29T00:00:00 has no zone"):
         FakeClock(datetime(2026, 3, 29))
+
+
+class Desk(Agent):
+    shop: Shop
+
+    @handler
+    async def refund(self, amount: int) -> str:
+        if not await wait_for_input(f"refund {amount}?", bool, timeout=timedelta(days=3)):
+            raise AgentError("denied")
+        return await self.shop.pay(amount)
+
+
+def test_an_event_waits_without_time_passing_until_it_is_answered(durable, fake_clock):
+    shop, begun = Real(), fake_clock.now
+    first, second = (durable.trigger(Desk, "refund", 7, shop=shop) for _ in range(2))
+    assert (first, second, shop.paid) == ("Desk#1", "Desk#2", [])
+    durable.resume(Desk, "Desk-1-1", True, by="ana", shop=shop)
+    durable.resume(Desk, second, False, shop=shop)
+    assert (fake_clock.now, shop.paid) == (begun, [7])
+    assert b'"by":"ana"' in durable.journals["Desk"]
+    with pytest.raises(Conflict, match="already decided: by ana"):
+        durable.resume(Desk, first, True, shop=shop)
+
+
+def test_an_answer_of_the_wrong_type_is_refused_as_in_the_shell(durable):
+    event = durable.trigger(Desk, "refund", 7, shop=Real())
+    with pytest.raises(UsageError, match="answer: expected bool"):
+        durable.resume(Desk, event, "yes", shop=Real())
 
 
 def test_small_steps_of_a_fake_clock_add_up_exactly(durable, fake_clock):

@@ -1,0 +1,1 @@
+"""The cashier agent and its world."""
