@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentctl.errors import UsageError
 from agentctl.secrets import SECRET_KEY, Secret
 from agentctl.value_shapes import (
     MAX_DEPTH,
@@ -347,7 +348,9 @@ class FieldsShape(Shape):
             return self._make(values)
         except Exception as error:  # noqa: BLE001 - constructors are the user's
             kind = type(error).__name__
-        raise Misfit(f"{self.name} refused the recorded fields with {kind}")
+            # What a class of ours refuses it says without the values that might be secret.
+            said = f": {error.message}" if isinstance(error, UsageError) else ""
+        raise Misfit(f"{self.name} refused the recorded fields with {kind}{said}")
 
 
 class TypedDictShape(Shape):

@@ -101,6 +101,15 @@ class _Open:
             )
         return self.waits
 
+    def waits_at(self, since_us: int) -> str:
+        """The path of the call that has waited for somebody since then."""
+        stands = self.stands or {}
+        for path, body in self.calls.items():
+            fn, _, at_us = _call(body, stands.get(path))
+            if path not in self.over and fn in WAITS and at_us == since_us:
+                return path.decode()
+        raise AssertionError("it was asked since when one waits")
+
 
 _NOTHING: Final = Pending()
 _READ_FOR: Final = (b'"due":', b'"of":', b'"was":', b'"schedule":')
@@ -318,12 +327,22 @@ class Tally:
             if not schedule.paused:
                 yield schedule.due
 
-    def waiting_since_us(self, *, unable: Collection[int] = ()) -> int | None:
-        """Since when the event waits for somebody that has waited longest; None if none does."""
-        since = (
-            event.pending().since_us for number, event in self._open() if int(number) not in unable
-        )
-        return min((one for one in since if one is not None), default=None)
+    def waits_longest(
+        self, *, unable: Collection[int] = ()
+    ) -> tuple[int, Identity, int, str] | None:
+        """The event that has waited for somebody longest: since when, whose, its number, its call.
+
+        None if none waits.
+        """
+        since = [
+            (at_us, int(number), event)
+            for number, event in self._open()
+            if int(number) not in unable and (at_us := event.pending().since_us) is not None
+        ]
+        if not since:
+            return None
+        at_us, number, event = min(since, key=lambda one: one[:2])
+        return at_us, event.of, number, event.waits_at(at_us)
 
     def longer_than(self, records: int) -> Iterator[tuple[Identity, int]]:
         """The open events with more records than that, as instance and number."""

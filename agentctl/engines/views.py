@@ -226,6 +226,7 @@ class CountView(Struct, frozen=True):
         schedules: how many there are that fire; paused ones don't.
         schedules_late_us: how long the one of them that is most overdue has been due.
         longest_wait_us: of the events that wait for somebody: how long the longest has.
+        waits_longest: the key of the call that waits so long.
     """
 
     agent: str
@@ -242,6 +243,7 @@ class CountView(Struct, frozen=True):
     schedules: int = 0
     schedules_late_us: int = 0
     longest_wait_us: int = 0
+    waits_longest: str | None = None
 
 
 MANY_RECORDS: Final = 10_000

@@ -18,7 +18,7 @@ from agentctl.engines.changes import Resumed, ResumeRequest
 from agentctl.engines.desk import Desk
 from agentctl.engines.inputs import InputView
 from agentctl.engines.views import AgentView, EventView
-from agentctl.errors import Conflict, NotFound, UsageError
+from agentctl.errors import NotFound, UsageError
 from agentctl.names import Address, parse_call_key
 from agentctl.ops.approval_documents import (
     ApprovalDocument,
@@ -33,7 +33,7 @@ _LISTED: Final = 10
 _SHOWN: Final = 80
 
 
-class NoYesOrNo(Conflict):
+class NoYesOrNo(UsageError):
     """A question for something else was to be answered with yes or no.
 
     Attributes:

@@ -77,6 +77,7 @@ def _status(count: CountView, start: str, said: Sequence[str]) -> AgentStatus:
         count.late_us / SECOND_US,
         (*_warnings(count, start), *said),
         count.longest_wait_us / SECOND_US,
+        count.waits_longest,
     )
 
 

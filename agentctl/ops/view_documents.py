@@ -38,6 +38,7 @@ class AgentStatus(Struct, frozen=True):
     Attributes:
         late_s: how long the event or schedule that is most overdue has been due.
         longest_wait_s: of the waiting events: how long the one waits that waits longest.
+        waits_longest: the key of the call that it waits for.
     """
 
     agent: str
@@ -49,6 +50,7 @@ class AgentStatus(Struct, frozen=True):
     late_s: float
     warnings: tuple[str, ...]
     longest_wait_s: float
+    waits_longest: str | None
 
 
 class StatusDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.status/1"):

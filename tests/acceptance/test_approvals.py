@@ -213,7 +213,7 @@ def test_k10_without_a_program_an_answer_is_on_record_and_heard_at_the_next_star
     twin.agentctl("approval", "deny", "Asker-2-1", "--as", "bob").expect(0)
     twin.agentctl("approval", "approve", "Asker-2-1").expect_error(4, "already decided")
     resume(twin, "Onboard/x", "run", value="eve").expect(0)
-    resume(twin, "Asker#4", value=4).expect_error(2)
+    resume(twin, "Asker#3", value=4).expect_error(2)
     resume(twin, "Asker-9-1", value=True).expect_error(3)
     assert twin.ledger() == before, "answering ran the user's code"
     (line,) = [line for line in twin.audit("Asker") if "#2 " in line and " answered: " in line]

@@ -76,7 +76,7 @@ PARTS = {
     "SeenHolder": "pid host command since",
     "EventCounts": "scheduled queued running sleeping waiting stuck",
     "AgentStatus": "agent holder events set_aside next_due journal_bytes late_s warnings "
-    "longest_wait_s",
+    "longest_wait_s waits_longest",
     "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling "
     "schedule due attempt asks",
     "SeenCall": "key fn state args outcome at ended until where about by attempts next",

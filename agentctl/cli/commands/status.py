@@ -128,6 +128,7 @@ def _write(agents: Sequence[AgentStatus], output: Output) -> None:
             str(one.journal_bytes),
             f"{one.late_s:.3f}",
             f"{one.longest_wait_s:.3f}",
+            one.waits_longest or "-",
         )
         for one in agents
     ]
@@ -145,9 +146,9 @@ def _events(one: AgentStatus) -> str:
     """How many stand where, leaving out where none does."""
     counts = [(getattr(one.events, state), state) for state in STATES]
     told = [f"{number} {state}" for number, state in (*counts, (one.set_aside, "set aside"))]
-    if one.longest_wait_s >= 1:
-        waiting = STATES.index("waiting")
-        told[waiting] += f" (longest {span_of(round(one.longest_wait_s * SECOND_US))})"
+    if one.waits_longest is not None:
+        waiting, span = STATES.index("waiting"), span_of(round(one.longest_wait_s * SECOND_US))
+        told[waiting] += f" (longest {one.waits_longest}, {span})"
     some = [text for text in told if not text.startswith("0 ")]
     late = [f"{one.late_s:.0f} s late"] if one.late_s >= 1 else []
     return ", ".join([*some, *late]) or "none open"

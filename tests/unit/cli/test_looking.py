@@ -250,6 +250,7 @@ def test_status_is_the_document_that_is_promised(command: Any, bot: Path) -> Non
                 "late_s": 0.0,
                 "warnings": ["no program runs it, and 4 events are open: agentctl run Bot"],
                 "longest_wait_s": 0.0,
+                "waits_longest": None,
             }
         ],
     }

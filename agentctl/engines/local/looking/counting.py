@@ -15,7 +15,7 @@ from agentctl.core.tally import Tally
 from agentctl.engines.changes import State
 from agentctl.engines.local.control import SOCKET
 from agentctl.engines.views import MANY_RECORDS, CountView, HolderView, Inside, LockView
-from agentctl.names import Address
+from agentctl.names import Address, Identity, format_call_key, format_instance
 from agentctl.storage.files.disk import Disk
 from agentctl.storage.files.holding import holder_of, read_lock
 from agentctl.storage.files.lock import NAME, read_note
@@ -78,7 +78,7 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         seen = None if holds is None else inside(folder, disk)
         unable = () if seen is None else seen.unable
         words = tally.words(held=holds is not None, now_us=now_us, unable=unable)
-        since_us = tally.waiting_since_us(unable=unable)
+        longest = tally.waits_longest(unable=unable)
         times, firing = list(tally.times()), list(tally.schedule_times())
     return CountView(
         agent,
@@ -94,8 +94,13 @@ def count(agent: str, folder: str, disk: Disk, *, now_us: int) -> CountView:
         [Address(agent, of, number) for of, number in tally.cancelling()],
         len(firing),
         _late_us(firing, now_us),
-        0 if since_us is None else max(0, now_us - since_us),
+        0 if longest is None else max(0, now_us - longest[0]),
+        None if longest is None else _call_key(agent, *longest[1:]),
     )
+
+
+def _call_key(agent: str, of: Identity, number: int, path: str) -> str:
+    return format_call_key(format_instance(agent, of), number, path)
 
 
 def _late_us(times: Iterable[int], now_us: int) -> int:
