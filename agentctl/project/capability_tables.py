@@ -75,8 +75,9 @@ def _read_backoff(table: Table) -> Backoff:
             hint="delay is the same each time; base grows by factor, up to cap",
         )
     _need(table, "base", "how long to wait after the first failure")
+    base = _read_seconds(table, "base")
     _need(table, "cap", "how long to wait at most")
-    base, cap = _read_seconds(table, "base"), _read_seconds(table, "cap")
+    cap = _read_seconds(table, "cap")
     factor = _read_float(table, "factor", 2.0)
     if cap < base:
         raise table.error("cap", "expected a duration that isn't shorter than base")

@@ -56,11 +56,16 @@ class Question(Generic[T]):
         # Who gives up waiting leaves the question open: it can be awaited again.
         return asyncio.shield(self._future).__await__()
 
-    def give_up(self) -> None:
-        """Ask no more; an answer is refused from then on."""
-        if not self._future.done():
-            self._loop.drop(self._path)
-            self._future.cancel()
+    def answer(self) -> Generator[Any, None, T]:
+        """Wait for the answer; who gives up waiting gives up the question, and it is refused then.
+
+        It costs less than awaiting the question, which can be awaited again.
+        """
+        try:
+            return (yield from self._future)
+        finally:
+            if not self._future.done() or self._future.cancelled():
+                self._loop.drop(self._path)
 
 
 async def question(text: str, type_: type[T], /, *, timeout: Duration | None = None) -> Question[T]:
@@ -97,10 +102,19 @@ async def wait_for_input(text: str, type_: type[T], /, *, timeout: Duration | No
         TimeoutError: nobody answered in time.
     """
     asked = await question(text, type_, timeout=timeout)
-    try:
-        return await asked
-    finally:
-        asked.give_up()
+    return await _Waiting(asked)
+
+
+class _Waiting(Generic[T]):
+    """The wait for the answer to a question that nobody else knows: who gives it up, drops it."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, asked: Question[T]) -> None:
+        self._asked = asked
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._asked.answer()
 
 
 class WaitForInput(ControlFlow):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from types import FunctionType
+from typing import Any
 
-from agentctl import Agent, Capability, handler, sleep
+from agentctl import Agent, Capability, Workflow, handler, sleep, wait_for_input, workflow_step
 
 CALLS = 10
 
@@ -81,3 +83,33 @@ class Ticker(Agent):
     async def tick(self) -> None:
         self.ticks += 1
         await self.tick.after(60, name="tick")()
+
+
+def _steps() -> dict[str, object]:
+    async def one(self: Flow) -> str:
+        return await self.world.act("some words to fill it up, as many as a call has elsewhere")
+
+    return {f"step_{i}": workflow_step(_named(one, f"step_{i}")) for i in range(CALLS)}
+
+
+def _named(fn: Any, name: str) -> Any:
+    made = FunctionType(fn.__code__, fn.__globals__, name, fn.__defaults__, fn.__closure__)
+    made.__annotations__ = {"return": str}
+    return made
+
+
+class Flow(Workflow):
+    """Ten steps of one call each."""
+
+    number: int
+    world: World
+
+    locals().update(_steps())
+
+
+class Desk(Agent):
+    """Asks a person, and waits."""
+
+    @handler
+    async def ask(self, number: int) -> bool:
+        return await wait_for_input(f"refund of order {number}?", bool)

@@ -196,7 +196,7 @@ def test_what_asks_for_something_else_is_refused_with_the_line_to_use(
     command: Any, waiting: Path, call: str, said: str
 ) -> None:
     ran = command("approval", "approve", call)
-    assert ran.code == 4
+    assert ran.code == 2
     assert f"hint: agentctl invocation resume {call} --input JSON" in ran.err
     assert said in ran.err
     assert answers(command) == []

@@ -39,6 +39,26 @@ class Batch(NamedTuple):
     asked: list[tuple[str, str, str]]
 
 
+class Begun(NamedTuple):
+    """What a turn began.
+
+    Attributes:
+        waits: for a time.
+        effects: timings that the event's own agent carries out.
+        answered: what found its input on record.
+        calls: to be made, once they are durable.
+    """
+
+    waits: list[OpenOp]
+    effects: list[OpenOp]
+    answered: list[OpenOp]
+    calls: list[OpenOp]
+
+
+_EMPTY: Final = Batch([], [], [])
+_NOTHING_BEGUN: Final = Begun([], [], [], [])
+
+
 class Ledger:
     """The open things of one event, and its batch.
 
@@ -65,11 +85,9 @@ class Ledger:
         self.replay = Replay(history) if history.calls or history.deliveries else None
         self.difference: Difference | None = None
         self.calls = 0
-        self._batch = Batch([], [], [])
-        self._launch: list[OpenOp] = []
-        self._unarmed: list[OpenOp] = []
-        self._effects: list[OpenOp] = []
-        self._answered: list[OpenOp] = []
+        # None while there is nothing: very many events wait, and each has a ledger.
+        self._batch: Batch | None = None
+        self._begun: dict[str, OpenOp] | None = None
 
     def submit(self, op: Op, now_us: int) -> None:
         """Match what the handler asks for with the record, or note it for the batch."""
@@ -97,7 +115,7 @@ class Ledger:
         if found is not None and (stands := self._history.steps.get(op.path)) is not None:
             opened.recover(stands)
         self.calls += opened.holds
-        self._begins_with(opened).append(opened)
+        self._begin(opened)
         if found is None:
             self.note(asked)
 
@@ -138,31 +156,33 @@ class Ledger:
 
     def note(self, record: Record) -> None:
         """Add a record to the batch."""
-        self._batch.bodies.append(encode(record))
+        if self._batch is None:
+            self._batch = Batch([], [], [])
+        batch = self._batch
+        batch.bodies.append(encode(record))
         if is_audited(record):
-            self._batch.audit.extend(audit_lines(self._agent, record, self._history.accepted))
+            batch.audit.extend(audit_lines(self._agent, record, self._history.accepted))
             if isinstance(record, CallRecord | WaitingRecord):
                 call = record.call if isinstance(record, CallRecord) else record.waiting
-                asked = path_of(call), record.text or "", record.type or ""
-                self._batch.asked.append(asked)
+                batch.asked.append((path_of(call), record.text or "", record.type or ""))
 
     def take_batch(self) -> Batch:
         """Hand over what isn't on record yet."""
-        batch, self._batch = self._batch, Batch([], [], [])
-        return batch
+        batch, self._batch = self._batch, None
+        return batch or _EMPTY
 
     def rest(self, opened: OpenOp, record: StepRecord) -> None:
         """Note that an open thing rests: for its next attempt, or for an input."""
         self.note(record)
         self.calls -= opened.holds
         opened.stand(record)
-        self._unarmed.append(opened)
+        self._begin(opened)
 
     def work(self, opened: OpenOp) -> None:
         """Let an attempt of an open thing begin, once what is on record is durable."""
         opened.work()
         self.calls += 1
-        self._launch.append(opened)
+        self._begin(opened)
 
     @property
     def is_under_way(self) -> bool:
@@ -174,35 +194,30 @@ class Ledger:
             if holds_permit(opened.op)
         )
 
-    def _begins_with(self, opened: OpenOp) -> list[OpenOp]:
-        if opened.is_answered:
-            return self._answered
-        if opened.rests or isinstance(opened.op, TimerOp | QuestionOp):
-            return self._unarmed
-        return self._effects if is_effect(opened.op, self._agent) else self._launch
+    def _begin(self, opened: OpenOp) -> None:
+        if self._begun is None:
+            self._begun = {}
+        self._begun[opened.op.path] = opened
 
-    def take_effects(self) -> list[OpenOp]:
-        """Hand over the timings that the event's own agent carries out."""
-        effects, self._effects = self._effects, []
-        return [opened for opened in effects if self._is_open(opened)]
-
-    def take_launch(self) -> list[OpenOp]:
-        """Hand over the calls that are to be made, once they are durable."""
-        launch, self._launch = self._launch, []
-        return [opened for opened in launch if self._is_open(opened)]
-
-    def take_unarmed(self) -> list[OpenOp]:
-        """Hand over the waits for time that are to begin."""
-        unarmed, self._unarmed = self._unarmed, []
-        return [one for one in unarmed if self._is_open(one) and one.until_us is not None]
-
-    def take_answered(self) -> list[OpenOp]:
-        """Hand over what found its input on record."""
-        answered, self._answered = self._answered, []
-        return [opened for opened in answered if self._is_open(opened)]
-
-    def _is_open(self, opened: OpenOp) -> bool:
-        return self.open.get(opened.op.path) is opened
+    def take_begun(self) -> Begun:
+        """Hand over what the turn began, once its batch is on record."""
+        if self._begun is None:
+            return _NOTHING_BEGUN
+        ops, self._begun = self._begun, None
+        begun = Begun([], [], [], [])
+        for path, opened in ops.items():
+            if self.open.get(path) is not opened:
+                continue
+            if opened.is_answered:
+                begun.answered.append(opened)
+            elif opened.rests or isinstance(opened.op, TimerOp | QuestionOp):
+                if opened.until_us is not None:
+                    begun.waits.append(opened)
+            elif is_effect(opened.op, self._agent):
+                begun.effects.append(opened)
+            else:
+                begun.calls.append(opened)
+        return begun
 
     def call_id(self, path: str) -> str:
         """A call's key as records have it: `17-1.3`."""

@@ -193,13 +193,14 @@ class Turning(ABC):
             self._come_to_rest(self._rest.end(self._prepared, waits_for_nothing=True))
             return
         self._write_batch(parks=not ledger.calls)
-        for opened in ledger.take_unarmed():
+        begun = ledger.take_begun()
+        for opened in begun.waits:
             self._arm(opened)
-        for opened in ledger.take_effects():
+        for opened in begun.effects:
             site.program.soon(partial(self.go_on, opened.op.path))
-        for opened in ledger.take_answered():
+        for opened in begun.answered:
             site.program.soon(partial(site.goes_on, self.number, opened.op.path))
-        launch = ledger.take_launch()
+        launch = begun.calls
         self._making.expect(launch)
         if launch:
             site.when_durable(lambda: self._making.launch(launch), now=True)
