@@ -28,6 +28,7 @@ from agentctl.engines.port import Ended
 from agentctl.errors import DiskTrouble
 from agentctl.hosting import Host
 from agentctl.names import Address
+from agentctl.sdk.registry import unserve
 from agentctl.storage.faulty import Fault, FaultyDisk, SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
@@ -187,6 +188,10 @@ class Life:
                 handler_loop = getattr(run, "_loop", None)
                 for task in list(handler_loop.tasks.values()) if handler_loop else ():
                     _close(task)
+        if self.host is not None and self.host._engine is not None:
+            # Its memory goes with a program; what serves here would stay for good.
+            for binding in self.host._bindings:
+                unserve(binding.cls, self.host.engine.invoker)
         if sum(map(len, self.world.made.values())) != calls:
             self.world.breaks("the dead program made a call")
         asyncio.set_event_loop(None)
@@ -301,6 +306,8 @@ def agent_of(key: str) -> str:
 
 def _close(task: asyncio.Task[Any]) -> None:
     task._log_destroy_pending = False  # type: ignore[attr-defined]
+    # Else all_tasks() looks through it, in each life to come until it is collected.
+    asyncio._unregister_task(task)  # type: ignore[attr-defined]
     coro = task.get_coro()
     if coro is not None:
         with suppress(BaseException):  # nobody is left to whom it could matter
