@@ -87,10 +87,8 @@ class Life:
     def __init__(
         self, state: State, agent: str, fault: Fault | None = None, beside: Sequence[str] = ()
     ) -> None:
-        import copy
-
         self.agent = agent
-        self.world = copy.deepcopy(state.world)
+        self.world = state.world.twin()
         self.world.lives += 1
         self.disk = MortalDisk(state.disk.after_kill(), fault, self._stop)
         self.disk.on_replace = self._replaced
@@ -112,12 +110,12 @@ class Life:
 
     def seen(self, agent: str) -> Seen:
         """What an agent's journal says right now."""
-        return Seen(read(self.disk.disk, agent, "journal"))
+        return Seen.of(read(self.disk.disk, agent, "journal"))
 
     def _replaced(self, source: str, target: str) -> None:
         """A journal is exchanged: of the old one counts what the new one doesn't repeat."""
         if target.endswith("/journal") and self.disk.kind(target) is not None:
-            header = Seen(self.disk.disk.read_file(source)).header
+            header = Seen.of(self.disk.disk.read_file(source)).header
             assert header is not None
             if since := header.get("since"):
                 agent = target.split("/")[-2]
