@@ -1,11 +1,16 @@
-"""What holds for all tests: a program that a test starts can be interrupted, and what a test
-leaves behind is soon collected.
+"""What holds for all tests: a program that a test starts can be interrupted, what a test leaves
+behind is soon collected, and the longest begin first.
 """
 
 from __future__ import annotations
 
 import gc
 import signal
+
+import pytest
+
+LONG = ("test_matrix", "test_model", "test_p18_p19", "test_kills", "test_examples")
+"""How the files of the longest tests begin."""
 
 
 def pytest_configure() -> None:
@@ -14,6 +19,11 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest, in any order: no worker is left with one when the others are done."""
+    items.sort(key=lambda item: not item.path.stem.startswith(LONG))
 
 
 def pytest_collection_finish() -> None:
