@@ -25,7 +25,9 @@ from agentctl.storage.memory import MemoryDisk
 def lives_after(dead: Life, seeds: int) -> Iterator[tuple[str, State]]:
     """What the next program may begin with: after a kill, and after power cuts."""
     killed = dead.disk.after_kill()
-    world = dead.world.after_kill(lambda agent: Seen(read(killed, agent or dead.agent, "journal")))
+    world = dead.world.after_kill(
+        lambda agent: Seen.of(read(killed, agent or dead.agent, "journal"))
+    )
     yield "killed", State(killed, world)
     for seed in range(seeds):
         # Another seed at every point, so that few seeds see many kinds of loss.

@@ -28,6 +28,7 @@ from agentctl.engines.port import Ended
 from agentctl.errors import DiskTrouble
 from agentctl.hosting import Host
 from agentctl.names import Address
+from agentctl.sdk.registry import unserve
 from agentctl.storage.faulty import Fault, FaultyDisk, SimulatedDeath
 from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.memory import MemoryDisk
@@ -86,10 +87,8 @@ class Life:
     def __init__(
         self, state: State, agent: str, fault: Fault | None = None, beside: Sequence[str] = ()
     ) -> None:
-        import copy
-
         self.agent = agent
-        self.world = copy.deepcopy(state.world)
+        self.world = state.world.twin()
         self.world.lives += 1
         self.disk = MortalDisk(state.disk.after_kill(), fault, self._stop)
         self.disk.on_replace = self._replaced
@@ -111,12 +110,12 @@ class Life:
 
     def seen(self, agent: str) -> Seen:
         """What an agent's journal says right now."""
-        return Seen(read(self.disk.disk, agent, "journal"))
+        return Seen.of(read(self.disk.disk, agent, "journal"))
 
     def _replaced(self, source: str, target: str) -> None:
         """A journal is exchanged: of the old one counts what the new one doesn't repeat."""
         if target.endswith("/journal") and self.disk.kind(target) is not None:
-            header = Seen(self.disk.disk.read_file(source)).header
+            header = Seen.of(self.disk.disk.read_file(source)).header
             assert header is not None
             if since := header.get("since"):
                 agent = target.split("/")[-2]
@@ -187,6 +186,10 @@ class Life:
                 handler_loop = getattr(run, "_loop", None)
                 for task in list(handler_loop.tasks.values()) if handler_loop else ():
                     _close(task)
+        if self.host is not None and self.host._engine is not None:
+            # Its memory goes with a program; what serves here would stay for good.
+            for binding in self.host._bindings:
+                unserve(binding.cls, self.host.engine.invoker)
         if sum(map(len, self.world.made.values())) != calls:
             self.world.breaks("the dead program made a call")
         asyncio.set_event_loop(None)
@@ -301,6 +304,8 @@ def agent_of(key: str) -> str:
 
 def _close(task: asyncio.Task[Any]) -> None:
     task._log_destroy_pending = False  # type: ignore[attr-defined]
+    # Else all_tasks() looks through it, in each life to come until it is collected.
+    asyncio._unregister_task(task)  # type: ignore[attr-defined]
     coro = task.get_coro()
     if coro is not None:
         with suppress(BaseException):  # nobody is left to whom it could matter

@@ -232,7 +232,7 @@ def checked(world: World, disk: MemoryDisk, *, questions: int, told: bool = True
 
 def check_calls(world: World, disk: MemoryDisk, agent: str) -> None:
     """Every call of an event is on record once, with one outcome."""
-    seen = Seen(read(disk, agent, "journal"))
+    seen = Seen.of(read(disk, agent, "journal"))
     outcomes = [next(iter(r.values())) for r in seen.records if next(iter(r)) in ("ok", "error")]
     if len(outcomes) != len(set(outcomes)):
         world.breaks(f"{agent} has outcomes twice: {outcomes}")
@@ -247,14 +247,14 @@ def check_answers(world: World, disk: MemoryDisk) -> None:
 
 
 def values(disk: MemoryDisk, agent: str) -> list[Any]:
-    seen = Seen(read(disk, agent, "journal"))
+    seen = Seen.of(read(disk, agent, "journal"))
     return [one["value"] for one in seen.records if "done" in one and one.get("value")]
 
 
 def forgotten(world: World, disk: MemoryDisk, *, questions: int) -> None:
     """The same; and nothing is left of what was asked."""
     checked(world, disk, questions=questions, told=False)
-    if left := Seen(read(disk, "Desk", "journal")).accepted:
+    if left := Seen.of(read(disk, "Desk", "journal")).accepted:
         world.breaks(f"the asked side still remembers {left}, whose asker has its answer")
 
 

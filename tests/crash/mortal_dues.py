@@ -38,7 +38,7 @@ def marks(world: World) -> list[tuple[str, int | None, int]]:
 
 def schedules(disk: MemoryDisk, agent: str = "Rota") -> dict[str, int]:
     """When each schedule that is set is due next, in seconds; negative while it is paused."""
-    live = Seen(read(disk, agent, "journal")).schedules
+    live = Seen.of(read(disk, agent, "journal")).schedules
     return {
         "/".join(of): round((one["due"] - START_US) / 1e6) * (-1 if one.get("paused") else 1)
         for of, one in live.items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from functools import lru_cache
 from typing import Any
 
 VERBS = {
@@ -41,12 +42,17 @@ def records_of(content: bytes) -> list[dict[str, Any]]:
         crc = zlib.crc32(line[:-18], crc)
         if line[-18:] != b',"crc":"%08x"}' % crc:
             break
-        record = json.loads(line)
-        del record["crc"]
-        record.pop("synced", None)
-        if record:
+        if record := record_of(line):
             records.append(record)
     return records
+
+
+@lru_cache(maxsize=10_000)  # in a matrix the same lines are read over and over; nobody changes them
+def record_of(line: bytes) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(line)
+    del record["crc"]
+    record.pop("synced", None)
+    return record
 
 
 def kind(record: dict[str, Any]) -> str:
@@ -120,6 +126,12 @@ class Seen:
 
     def __deepcopy__(self, _memo: object) -> Seen:
         return self  # it never changes
+
+    @staticmethod
+    @lru_cache(maxsize=500)
+    def of(content: bytes) -> Seen:
+        """The same as before, where the content is: it never changes."""
+        return Seen(content)
 
     @property
     def open(self) -> set[int]:
@@ -208,6 +220,7 @@ def audit_of(content: bytes) -> list[tuple[int, str, int]]:
     return lines
 
 
+@lru_cache(maxsize=10_000)
 def microseconds(stamp: str) -> int:
     from datetime import UTC, datetime, timedelta
 
