@@ -191,6 +191,7 @@ class Inside(Struct, frozen=True):
         unable: events that are stuck since their handler is gone, or no longer takes their
             arguments, each with the reason; no record says so, since new code may be able.
         warnings: the latest, each with its time in microseconds of the wall clock.
+        holding: the events that hold an instance, or a schedule's turn, which others wait for.
     """
 
     now_us: int
@@ -198,6 +199,7 @@ class Inside(Struct, frozen=True):
     unable: Mapping[int, str]
     calls: Sequence[RunningCall]
     warnings: Sequence[tuple[int, str]]
+    holding: Sequence[int] = ()
 
 
 class ArchivedView(Struct, frozen=True):

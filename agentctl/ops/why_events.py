@@ -78,7 +78,8 @@ def _queued(ground: Ground, event: EventView, view: AgentView) -> Reason:
     inside = ground.desk.inside(agent)
     number = 0 if inside is None else len(inside.executing)
     many = "1 event executes" if number == 1 else f"{number} events execute"
-    why = f"is queued: {many}, and no permit is free for it" if number else "is queued"
+    lane = "" if event.priority == "medium" else f" in its lane, {event.priority}"
+    why = f"is queued: {many}, and no permit is free for it{lane}" if number else "is queued"
     return Reason(why, f"{goes} when its turn comes", kinds)
 
 

@@ -49,8 +49,8 @@ def parse(
 ) -> Request:
     """Say in one sentence why an event or a schedule is where it is, and what happens next.
 
-    What stands in brackets is the line of the journal that says so. Of a workflow its instance is
-    enough: Onboard/ana.
+    Last comes the line of the journal that says so. Of a workflow its instance is enough:
+    Onboard/ana.
     """
     return Request(subject(agent, name), name)
 
@@ -76,4 +76,4 @@ def execute(request: Request, output: Output) -> int:
 def _line(record: SeenRecord | None) -> str:
     if record is None:
         return ""
-    return f" (journal line {record.line}: {' '.join(filter(None, (record.kind, what(record))))})"
+    return f"; journal line {record.line}: {' '.join(filter(None, (record.kind, what(record))))}"

@@ -26,6 +26,7 @@ def look(agent: AgentRuntime, program: ProgramCore, warnings: Sequence[Warned]) 
         agent.ends.unable,
         calls,
         [(one.at_us, one.text) for one in warnings],
+        sorted(agent.instances.holding() | agent.calendar.holding()),
     )
 
 

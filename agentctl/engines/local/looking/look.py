@@ -62,7 +62,7 @@ class Looking:
             open_events = [
                 as_of.open_event(history.open[number]) for number in sorted(history.open)
             ]
-            events = showing.with_holders(open_events) if as_of.held else open_events
+            events = showing.with_holders(open_events, seen) if as_of.held else open_events
             shown = [*events, *self._aside(history, as_of)]
             if ended:
                 shown += as_of.ended_events(history)

@@ -25,12 +25,12 @@ from agentctl.engines.changes import State
 from agentctl.engines.inputs import InputView
 from agentctl.engines.local.looking.steps import attempt_view, steps_of
 from agentctl.engines.schedules import ScheduleView
-from agentctl.engines.views import CallView, EventView
+from agentctl.engines.views import CallView, EventView, Inside
 from agentctl.names import Address, format_call_key, format_instance
 from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AsideRecord, CancelledRecord, MissedRecord
 from agentctl.record_schedules import ScheduleRecord
-from agentctl.record_steps import TriedRecord, WaitingRecord
+from agentctl.record_steps import AttemptRecord, TriedRecord, WaitingRecord
 from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
 from agentctl.times import format_duration
 
@@ -189,15 +189,19 @@ class AsOf:
         )
 
 
-def with_holders(events: Sequence[EventView]) -> Sequence[EventView]:
-    """Say of each queued event which one holds its instance, if one does."""
+def with_holders(events: Sequence[EventView], seen: Inside | None) -> Sequence[EventView]:
+    """Say of each queued event which one holds its instance, if one does.
+
+    Args:
+        seen: what the program says; if it doesn't answer, what has begun counts as the holder.
+    """
     holders: dict[tuple[str, ...], Address] = {}
     for one in events:
-        if one.state in _HOLDS:
+        if one.state in _HOLDS if seen is None else one.event.event in seen.holding:
             holders.setdefault(one.event.identity, one.event)
     return [
         structs.replace(one, waits_for=str(holders[one.event.identity]))
-        if one.state is State.QUEUED and one.event.identity in holders
+        if one.state is State.QUEUED and holders.get(one.event.identity, one.event) != one.event
         else one
         for one in events
     ]
@@ -232,13 +236,14 @@ def _call(
 ) -> CallView:
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     about, by = _about(call), None
+    tried = stands is not None and isinstance(stands.last, TriedRecord | AttemptRecord)
     if stands is not None and isinstance(stands.last, WaitingRecord):
         about = stands.last.text
     if isinstance(outcome, OkRecord):
         state, said = "ok", bytes(outcome.value).decode()
     elif isinstance(outcome, ErrorRecord):
         state, said = "error", f"{outcome.type}: {outcome.text}" if outcome.text else outcome.type
-    elif stands is not None and stands.answer is not None and not dropped:
+    elif stands is not None and stands.answer is not None and not dropped and not tried:
         state, said, by = "answered", bytes(stands.answer.value).decode(), stands.answer.by
     else:
         state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None

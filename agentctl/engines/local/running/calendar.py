@@ -80,6 +80,10 @@ class Calendar:
         """Seconds until the next moment, by the wall clock; None if there is none."""
         return self._due.rest_s
 
+    def holding(self) -> set[int]:
+        """The occurrences that others of their schedule wait for."""
+        return self._lines.holding()
+
     def add(self, event: EventHistory, due_us: int) -> None:
         """Let an accepted event begin at its moment."""
         self._events += 1

@@ -46,6 +46,10 @@ class Holders(Generic[K]):
         """The event that holds the thing."""
         return self._holders.get(thing)
 
+    def holding(self) -> set[int]:
+        """The events that others wait for."""
+        return {self._holders[thing] for thing, _ in self._waiting}
+
     def leave(self, thing: K, event: int) -> None:
         """Let an event no longer wait for the thing, if it does."""
         for rank in _RANKS:
