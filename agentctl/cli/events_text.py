@@ -14,7 +14,7 @@ from agentctl.engines.changes import State
 from agentctl.engines.views import CallView, EventView
 from agentctl.ops.hidden import hide
 from agentctl.ops.places import Place
-from agentctl.ops.views import Seen, backing_off
+from agentctl.ops.views import Seen, backing_off, under_way
 
 TITLES: Final = ("event", "state", "handler", "key", "accepted", "next, or outcome")
 _LONGEST: Final = 200
@@ -106,11 +106,11 @@ def _backing_off(call: CallView, event: EventView, moments: Moments, start: str 
 
 def _under_way(event: EventView, moments: Moments) -> str:
     """The call that it waits for longest; a call that hangs is seen by its age."""
-    under_way = [call for call in event.calls if call.state == "open"]
-    if not under_way:
+    calls = under_way(event)
+    if not calls:
         return "executes"
-    first = min(under_way, key=lambda call: call.at_us)
-    more = f", and {len(under_way) - 1} more" if len(under_way) > 1 else ""
+    first = min(calls, key=lambda call: call.at_us)
+    more = f", and {len(calls) - 1} more" if len(calls) > 1 else ""
     last = first.attempts[-1] if first.attempts else None
     if last is not None and last.n > 1:
         return f"in {first.fn}, attempt {last.n}, begun {moments(last.at_us)}{more}"

@@ -56,6 +56,11 @@ class Ground:
         """How to start a program that runs an agent, where none does."""
         return None if self.desk.holder(agent) else self.place.start_of(agent)
 
+    def needs(self, agent: str) -> str:
+        """Say that a program is needed, where none runs the agent."""
+        start = self.start(agent)
+        return "" if start is None else f", and a program runs ({start})"
+
     def by_itself(self, what: str, agent: str, at_us: int | None) -> str:
         """Say when something happens that takes nothing but time, and a program."""
         start = self.start(agent)

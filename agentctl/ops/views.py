@@ -97,6 +97,15 @@ def backing_off(event: EventView) -> CallView | None:
     return next((call for call in event.calls if call.next_us == event.next_us), None)
 
 
+def under_way(event: EventView) -> Sequence[CallView]:
+    """The calls that are being made, of an event that executes; also again, with an input."""
+    return [
+        call
+        for call in event.calls
+        if call.state in ("open", "answered") and call.ended_us is None and call.next_us is None
+    ]
+
+
 def find_event(desk: Desk, address: Address, key: str | None) -> tuple[EventView, AgentView]:
     """Find one event, by its number or by its idempotency key.
 

@@ -16,7 +16,7 @@ from agentctl.ops.instants import moment
 from agentctl.ops.journal import JournalQuery, read_journal
 from agentctl.ops.reasons import NOTHING, Ground, Reason, error, instance_of, shortened, telling
 from agentctl.ops.step_documents import WhyDocument
-from agentctl.ops.views import backing_off
+from agentctl.ops.views import backing_off, under_way
 
 
 def why_event(ground: Ground, event: EventView, view: AgentView) -> WhyDocument:
@@ -84,11 +84,11 @@ def _queued(ground: Ground, event: EventView, view: AgentView) -> Reason:
 
 
 def _running(ground: Ground, event: EventView) -> Reason:
-    under_way = [call for call in event.calls if call.state == "open" and call.next_us is None]
-    if not under_way:
+    calls = under_way(event)
+    if not calls:
         last = ("again", "start", "ok", "error", "fired")
         return Reason("is running: its handler executes", "it goes on by itself", last)
-    first = min(under_way, key=lambda call: call.at_us)
+    first = min(calls, key=lambda call: call.at_us)
     last_attempt = first.attempts[-1] if first.attempts else None
     attempt, since_us = "", first.at_us
     if last_attempt is not None and last_attempt.n > 1:
@@ -126,14 +126,12 @@ def _waiting(ground: Ground, event: EventView) -> Reason:
         if first.type == "bool"
         else f"agentctl invocation resume {first.key}"
     )
-    start = ground.start(event.event.agent)
-    needs = "" if start is None else f", and a program runs ({start})"
-    goes = f"it goes on once that is answered{needs}: {give}"
+    goes = f"it goes on once that is answered{ground.needs(event.event.agent)}: {give}"
     return Reason(why, goes, ("call", "waiting"), first.key, first.until_us)
 
 
 def _waiting_for_another(ground: Ground, event: EventView) -> Reason:
-    goes = ground.by_itself("it goes on when the answer is there", event.event.agent, None)
+    goes = f"it goes on when the answer is there{ground.needs(event.event.agent)}"
     call = next((one for one in event.calls if one.state == "open" and one.about), None)
     if call is None:
         return Reason(f"is waiting for {event.waits_for or 'an answer'}", goes, ("call",))

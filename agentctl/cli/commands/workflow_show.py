@@ -21,7 +21,7 @@ from agentctl.times import SystemClock
 
 EXAMPLES = (
     ("agentctl workflow show Onboard/ana", "the workflow of ana: its steps and their attempts"),
-    ("agentctl workflow show Onboard#7 --json", "the one that is event 7, for a program"),
+    ("agentctl workflow show Onboard#1 --json", "the one that is event 1, for a program"),
 )
 WorkflowArgument: TypeAlias = Annotated[
     str, typer.Argument(metavar="WORKFLOW", help='Onboard/ana, Onboard("ana"), or Onboard#7')

@@ -16,12 +16,14 @@ import pytest
 from agentctl.cli import table
 
 from .journals import AT, FAR, HEADER, write
+from .workflows import ONBOARD
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 LOOKS = frozenset(
     [
         *("status", "invocation list", "invocation show", "agent list", "agent show"),
         *("inspect journal", "inspect lock", "backup", "schema", "completion"),
+        *("workflow list", "workflow show", "workflow cancel", "why"),
         *("schedule list", "schedule show", "schedule preview", "inspect schedules"),
         *("schedule pause", "schedule unpause", "schedule trigger", "schedule cancel"),
     ]
@@ -55,6 +57,7 @@ POLLER = [
 @pytest.fixture
 def folder(command: Any) -> Path:
     write(command.folder, BOT)
+    write(command.folder, ONBOARD, "Onboard")
     write(command.folder, POLLER, "Poller")
     return command.folder
 

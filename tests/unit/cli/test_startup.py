@@ -62,6 +62,7 @@ def project(tmp_path: Path) -> Path:
         ("inspect", "state"),
         ("inspect", "lock"),
         ("invocation", "list"),
+        ("workflow", "list"),
         ("agent", "list"),
         ("schedule", "list"),
         ("schedule", "list", "Bot", "--json"),

@@ -30,7 +30,7 @@ from agentctl.names import Address, format_call_key, format_instance
 from agentctl.record_kept import OutcomeRecord
 from agentctl.record_moves import AsideRecord, CancelledRecord, MissedRecord
 from agentctl.record_schedules import ScheduleRecord
-from agentctl.record_steps import AttemptRecord, TriedRecord, WaitingRecord
+from agentctl.record_steps import AnswerRecord, TriedRecord, WaitingRecord
 from agentctl.records import CallRecord, DoneRecord, ErrorRecord, FailedRecord, OkRecord
 from agentctl.times import format_duration
 
@@ -236,19 +236,18 @@ def _call(
 ) -> CallView:
     args = bytes(call.args) if isinstance(call.args, Raw) else None
     about, by = _about(call), None
-    tried = stands is not None and isinstance(stands.last, TriedRecord | AttemptRecord)
-    if stands is not None and isinstance(stands.last, WaitingRecord):
-        about = stands.last.text
+    last = None if stands is None else stands.last
+    if isinstance(last, WaitingRecord):
+        about = last.text
     if isinstance(outcome, OkRecord):
         state, said = "ok", bytes(outcome.value).decode()
     elif isinstance(outcome, ErrorRecord):
         state, said = "error", f"{outcome.type}: {outcome.text}" if outcome.text else outcome.type
-    elif stands is not None and stands.answer is not None and not dropped and not tried:
-        state, said, by = "answered", bytes(stands.answer.value).decode(), stands.answer.by
+    elif isinstance(last, AnswerRecord) and not dropped:
+        state, said, by = "answered", bytes(last.value).decode(), last.by
     else:
         state, said = ("dropped" if dropped else "open" if outcome is None else "fired"), None
     ended_us = None if outcome is None else outcome.at
-    last = None if stands is None or state != "open" else stands.last
     return CallView(
         key,
         call.name,
@@ -261,7 +260,7 @@ def _call(
         about=about,
         by=by,
         attempts=[attempt_view(one) for one in attempts],
-        next_us=last.next if isinstance(last, TriedRecord) else None,
+        next_us=last.next if state == "open" and isinstance(last, TriedRecord) else None,
     )
 
 
