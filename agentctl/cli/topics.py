@@ -40,6 +40,10 @@ What makes an event run again, and what that does to its calls:
                                                        failure came out of,
                                                        and what followed,
                                                        are made again
+  failed, a workflow     the same: it goes on at the   kept, not made again
+                         failed step
+  failed, and its steps  not at all: delete its        a new event
+   were undone           instance, and invoke it
   is set aside           agentctl requeue set-aside    kept, not made again
   is set aside           the same with --fresh: a new  made again, under
                          number, a new start           new call keys
@@ -64,6 +68,7 @@ Examples:
   agentctl invocation cancel Bot#3               event 3, if it isn't executing
   agentctl invocation cancel Bot order-7         the one with this key
   agentctl invocation cancel Bot#3 --running     also if it is executing
+  agentctl workflow cancel Onboard/ana           the workflow of ana
   agentctl schedule cancel Bot report            a schedule: it fires no more
 
   the event is           answer              code  what happens
@@ -72,6 +77,8 @@ Examples:
    stuck
   sleeping, or waiting   cancelled           0     its handler cleans up
   executing              running             4     nothing
+  executing, a workflow  cancelled           0     its attempt ends, no other
+                                                   step begins
   executing, --running   cancelled           0     its handler cleans up
   cancelled before       already cancelled   0     nothing
   over, or set aside     finished            4     nothing
@@ -80,7 +87,8 @@ Examples:
 A handler that cleans up gets asyncio.CancelledError where it waits. The
 calls of its finally blocks are made and recorded. Then the event ends as
 cancelled, also if the handler swallows the error; what it changed in the
-state is dropped. What its calls did stays done.
+state is dropped. What its calls did stays done; done steps that say how
+(compensate=) are undone, the last one first.
 
 The answer is on record before it is given. Without a program it is too, and
 the clean-up runs at the next start. A running event then counts as queued.

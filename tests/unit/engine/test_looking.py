@@ -12,6 +12,8 @@ import pytest
 
 from agentctl.engines.changes import State
 from agentctl.engines.local.desk import FilesDesk
+from agentctl.engines.local.looking.showing import with_holders
+from agentctl.engines.views import EventView, Inside
 from agentctl.errors import FormatTooNew, JournalDamaged
 from agentctl.names import Address
 from agentctl.storage.files import frame
@@ -108,6 +110,17 @@ def test_with_one_what_executes_runs_and_the_next_waits_for_its_instance(
     assert events[5].state is State.RUNNING
     assert events[3].waits_for == "Bot/eu#2"
     assert events[4].waits_for is None
+
+
+def test_who_holds_an_instance_is_what_the_program_says() -> None:
+    """Not every event that runs keeps others from running: their handlers may go side by side."""
+    queued = EventView(Address("Bot", ("eu",), 3), "request", State.QUEUED)
+    runs = EventView(Address("Bot", ("eu",), 2), "request", State.RUNNING)
+    for holding, waits_for in (((), None), ((2,), "Bot/eu#2"), ((3,), None)):
+        inside = Inside(AT, (2,), {}, (), (), holding)
+        shown = with_holders([runs, queued], inside)
+        assert [one.waits_for for one in shown] == [None, waits_for]
+    assert with_holders([runs, queued], None)[1].waits_for == "Bot/eu#2"
 
 
 def test_an_event_shows_its_calls_with_their_outcomes(desk: FilesDesk) -> None:

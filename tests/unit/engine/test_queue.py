@@ -144,6 +144,7 @@ def test_r16_who_waits_for_an_instance_comes_by_priority_and_then_in_order():
     for event, rank in ((2, LOW), (3, MEDIUM), (4, HIGH), (5, MEDIUM), (6, HIGH)):
         assert not holders.take("a", event, rank)
     assert holders.take("b", 7, LOW), "another thing"
+    assert holders.holding() == {1}, "nobody waits for what 7 holds"
     holders.leave("a", 3)
     holders.leave("a", 3)
     assert [holders.free(n) for n in (1, 4, 6, 5, 2)] == [4, 6, 5, 2, None]
