@@ -188,8 +188,9 @@ def test_status_says_how_long_what_waits_has_waited(
     assert agent["events"]["waiting"] == 1
     assert agent["events"]["sleeping"] == 1  # the one that backs off
     assert agent["longest_wait_s"] > 86_400
-    row = cells(command("status").out)[0]
-    assert float(row[-1]) >= agent["longest_wait_s"]
+    *_, waited_s, call = cells(command("status").out)[0]
+    assert float(waited_s) >= agent["longest_wait_s"]
+    assert call == agent["waits_longest"] == "Onboard/bob-2-2"
     screen = terminal(100)
     command("status")
-    assert "1 waiting (longest " in screen.getvalue()
+    assert "1 waiting (longest Onboard/bob-2-2, " in screen.getvalue()
