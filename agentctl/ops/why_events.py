@@ -180,8 +180,8 @@ def _failed(ground: Ground, event: EventView) -> Reason:
 
 def _cancelled(ground: Ground, event: EventView) -> Reason:
     text = f": {shortened(event.text)}" if event.text else ""
-    kinds = ("cancel", "cancelled", "outcome")
-    return Reason(f"was cancelled{_ended(ground, event)}{text}", NOTHING, kinds)
+    # Where there is none, its end is the last record, and says who and why itself.
+    return Reason(f"was cancelled{_ended(ground, event)}{text}", NOTHING, ("cancel",))
 
 
 def _missed(_ground: Ground, event: EventView) -> Reason:

@@ -33,6 +33,10 @@ BOT = [
     b'{"call":"9-1","fn":"ask","args":[],"to":"Stock/eu","handler":"reserve","at":%d}' % AT,
     b'{"parked":9}',
     b'{"aside":5,"handler":"request","starts":3,"nonce":"ab","of":["xx"],"at":%d}' % AT,
+    b'{"event":10,"handler":"request","args":[5],"of":["zz"],"at":%d}' % AT,
+    b'{"start":10,"at":%d}' % AT,
+    b'{"cancel":10,"by":"bob","reason":"no more","at":%d}' % AT,
+    b'{"cancelled":10,"ran":true,"at":%d}' % AT,
 ]
 STOCK = [
     HEADER.replace(b"Bot", b"Stock"),
@@ -100,6 +104,10 @@ SAID = {
     "Bot#7": (
         f"Bot/zz#7 was cancelled at {STAMP}: too late; nothing follows; "
         "journal line 23: cancelled by ana: too late"
+    ),
+    "Bot#10": (
+        f"Bot/zz#10 was cancelled at {STAMP}: no more; nothing follows; "
+        "journal line 31: cancel by bob: no more"
     ),
     "Bot#8": (
         "Bot/zz#8 was missed: it was due 1m before, and never began; nothing follows; invoke it "

@@ -210,7 +210,7 @@ def _retryable(ground: Ground, found: Found, address: str) -> Any:
     if found.open and (event.bug is None or standing is not Standing.IDLE):
         raise Conflict(
             f"{address} is {_WORDS[standing]}, neither stuck nor failed",
-            hint=f"see what it does: agentctl invocation show {address}",
+            hint=f"see what it waits for, and what comes next: agentctl why {address}",
         )
     return event
 
