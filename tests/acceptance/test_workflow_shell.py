@@ -95,6 +95,19 @@ def test_q7_while_a_step_runs_it_ends_and_the_next_does_not_run(office: Office) 
     assert len(of_kind(office, "Order", "cancel")) >= 1
 
 
+def test_q7_with_running_the_attempt_is_cut_off(office: Office) -> None:
+    address = submit(office, 'Order("cut")', "run")
+    until_noted(office, "at cut-pack ")
+    told = office.agentctl("invocation", "cancel", address, "--running").expect(0)
+    assert told.out == f"cancelled {address}\n"
+    until_state(office, address, "cancelled")
+    open_gate(office, "cut-pack", "cut-ship")
+    again = office.agentctl("workflow", "cancel", "Order/cut").expect(0)
+    assert again.out == f"already cancelled {address}\n"
+    assert deeds(office, "cut") == ["at cut-pack"]
+    assert ends_on_record(office, number_of(address), "Order") == ["cancelled"]
+
+
 def test_q7_while_a_step_waits_and_then_the_answer_is_refused(office: Office) -> None:
     address = submit(office, 'Onboard("q7w")', "run")
     until_state(office, address, "waiting")
