@@ -175,6 +175,15 @@ def test_a_failed_workflow_goes_on_at_the_failed_step(office: Office) -> None:
     assert len(keys) == 1, "the failed step came under another key"
 
 
+def test_the_outcome_is_kept_until_the_instance_is_deleted(office: Office) -> None:
+    open_gate(office, "kept-pack", "kept-ship")
+    first = office.agentctl("invoke", "--json", 'Order("kept")', "run").expect(0).json["event"]
+    office.agentctl("agent", "delete", "Order/kept", "-y").expect(0)
+    again = office.agentctl("invoke", "--json", 'Order("kept")', "run").expect(0).json["event"]
+    assert again != first
+    assert len(office.ledger("billed kept ")) == 2
+
+
 def test_list_and_show_tell_steps_and_attempts(office: Office) -> None:
     open_gate(office, "seen-pack", "seen-ship")
     office.agentctl("invoke", 'Order("seen")', "run").expect(0)
