@@ -152,7 +152,7 @@ def test_q15_a_wrong_type_is_refused_and_the_question_stays(office: Office) -> N
 
 def test_approving_what_asks_for_no_yes_or_no_names_the_line_to_use(office: Office) -> None:
     call = ask(office, "word", "other")
-    told = office.agentctl("approval", "approve", call).expect_error(4)
+    told = office.agentctl("approval", "approve", call).expect_error(2)
     assert f"agentctl invocation resume {call} --input" in told.err
     assert answers(office, call) == []
     resume(office, call, value="hé🙂").expect(0)
@@ -249,10 +249,12 @@ def test_status_tells_what_waits_and_for_how_long(left: Office) -> None:
     assert counts == {"Asker": 4, "Onboard": 1}
     first, second = (one["longest_wait_s"] for one in told["agents"])
     assert 0 < second < first < 120
+    longest = [one["waits_longest"] for one in told["agents"]]
+    assert longest == ["Asker-1-1", "Onboard/x-1-2"]
     later = document(left.agentctl("status", "Asker", "--json"))["agents"][0]["longest_wait_s"]
     assert later > first, "nothing waits any longer"
     text = left.agentctl("status").expect(0).out
-    assert re.search(r"^Asker\t.*\t4\t.*\t\d+\.\d+$", text, re.MULTILINE), text
+    assert re.search(r"^Asker\t.*\t4\t.*\tAsker-1-1$", text, re.MULTILINE), text
 
 
 def test_a_question_whose_event_was_cancelled_is_gone(office: Office) -> None:
