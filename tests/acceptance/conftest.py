@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from .desk import desk_in, serve
+from .sailing import Fleet
 from .shop import make_shop
 from .support import Project
-from .test_p18_p19 import Fleet
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .desk import CREW, GATES, closing, serve
+from .sailing import Fleet
 from .support import Project, Result, Running
-from .test_p18_p19 import Fleet
 
 PEOPLE = """
 from __future__ import annotations

@@ -19,8 +19,8 @@ from .onboarding import (
     resume,
     serve_onboarding,
 )
+from .sailing import Fleet
 from .support import Project
-from .test_p18_p19 import Fleet
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 

@@ -10,8 +10,8 @@ import pytest
 
 from .desk import submit, until_noted, until_state
 from .onboarding import document, office_in, serve_onboarding
+from .sailing import Fleet
 from .support import Project
-from .test_p18_p19 import Fleet
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 

@@ -18,8 +18,8 @@ from .onboarding import (
     resume,
     serve_onboarding,
 )
+from .sailing import Fleet
 from .support import Project, Result, find_key
-from .test_p18_p19 import Fleet
 
 
 @pytest.fixture(scope="module")
