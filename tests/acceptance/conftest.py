@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from .desk import desk_in, serve
+from .sailing import Fleet
 from .shop import make_shop
 from .support import Project
 
@@ -81,3 +83,11 @@ def two_aside_master(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def two_aside(two_aside_master: Project, tmp_path: Path) -> Iterator[Project]:
     """Events 1 and 2 are set aside."""
     yield from twin_of(two_aside_master, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """Commands without interpreter starts, for projects in which a program runs the code."""
+    with desk_in(tmp_path_factory.mktemp("fleet"), "Clerk") as project:
+        with tempfile.TemporaryDirectory(prefix="fleet") as short:
+            yield Fleet(project, Path(short), "invocation", "list", "Clerk")

@@ -228,9 +228,12 @@ AGENTS: tuple[type[Agent], ...] = (Flow, Strict, Trip, Gate, Asker)
 
 
 class Journey:
-    """One world with its clock, its disk and its list."""
+    """One world with its clock, its disk and its list; the agents of this module, and others."""
 
-    def __init__(self, real: Real | None = None, disk: MemoryDisk | None = None) -> None:
+    def __init__(
+        self, *others: type[Agent], real: Real | None = None, disk: MemoryDisk | None = None
+    ) -> None:
+        self.others = others
         self.real = real or Real(FakeClock(START))
         self.clock = self.real.clock
         self.world = Durable(clock=self.clock, disk=disk)
@@ -239,7 +242,9 @@ class Journey:
     async def life(self) -> AsyncIterator[Host]:
         """One program, from its start, when all that is due by now has run, to its end."""
         settings = AgentSettings(keep=1, audit=True)
-        bound = [bind(agent, world=self.real, settings=settings) for agent in AGENTS]
+        bound = [
+            bind(agent, world=self.real, settings=settings) for agent in (*AGENTS, *self.others)
+        ]
         async with self.world.host(*bound, jumps=False) as host:
             if not self.real.held:
                 await rest(host)
@@ -250,9 +255,13 @@ class Journey:
         self.clock.advance(duration)
         await rest(host)
 
+    def on(self, disk: MemoryDisk) -> Journey:
+        """The same on another disk."""
+        return Journey(*self.others, real=self.real, disk=disk)
+
     def killed(self) -> Journey:
         """The same world as the next program finds it after `kill -9` right now."""
-        return Journey(self.real, self.world.disk.after_kill())
+        return self.on(self.world.disk.after_kill())
 
     def cut(self, agent: str, record: str) -> Journey:
         """The world as if the program had died right after the first record with this text."""
@@ -266,7 +275,7 @@ class Journey:
         for name, content in self.world.journals.items():
             kept = content.splitlines(keepends=True)[: lines if name == agent else None]
             disk.put_file(f"/memory/agents/{name}/journal", b"".join(kept))
-        return Journey(self.real, disk)
+        return self.on(disk)
 
     def records(self, agent: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.world.journals[agent].splitlines()]

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .desk import CREW, GATES, closing, serve, until_state
-from .support import Project, Result, Running, wait_until
+from .desk import CREW, GATES, closing, serve
+from .sailing import Fleet
+from .support import Project, Result, Running
 
 PEOPLE = """
 from __future__ import annotations
@@ -234,21 +236,35 @@ def make_onboarding(project: Project, *agents: str, **settings: str | int | bool
     return project
 
 
+@dataclass
+class Office(Project):
+    """A project with a program that runs its code; commands on it come out of a fleet."""
+
+    fleet: Fleet | None = None
+
+    def agentctl(self, *args: str, **options: Any) -> Result:
+        if self.fleet is None or options:
+            return super().agentctl(*args, **options)
+        ended = self.fleet.run("-C", str(self.root), *args)
+        return Result(("agentctl", *args), ended.code, ended.out, ended.err)
+
+
 @contextmanager
-def onboarding_in(folder: Path, *agents: str, **settings: str | int | bool) -> Iterator[Project]:
-    """An onboarding of its own for the tests of a module."""
-    with closing(make_onboarding(Project.create(folder), *agents, **settings)) as project:
-        yield project
+def office_in(
+    folder: Path, fleet: Fleet, *agents: str, **settings: str | int | bool
+) -> Iterator[Office]:
+    """A running onboarding for the tests of a module, which use names of their own."""
+    office = Office.create(folder)
+    assert isinstance(office, Office)
+    make_onboarding(office, *agents, **settings)
+    with closing(office):
+        serve_onboarding(office, watched=agents[0] if agents else "Onboard")
+        office.fleet = fleet
+        yield office
 
 
 def serve_onboarding(project: Project, *words: str, watched: str = "Onboard") -> Running:
     return serve(project, *words, watched=watched)
-
-
-def until_waiting(project: Project, address: str, call: str) -> None:
-    """Wait until an event waits at the question or the step of this call key."""
-    until_state(project, address, "waiting")
-    assert call.startswith(address.replace("#", "-")), f"{call} is no call of {address}"
 
 
 def resume(project: Project, *words: str, value: object) -> Result:
@@ -261,13 +277,6 @@ def of_kind(project: Project, agent: str, kind: str) -> list[dict[str, Any]]:
     return [record for record in project.records(agent) if next(iter(record)) == kind]
 
 
-def invocation(project: Project, *words: str) -> dict[str, Any]:
-    """What `invocation show` tells as a program reads it."""
-    told = project.agentctl("invocation", "show", *words, "--json").expect(0).json
-    assert isinstance(told, dict)
-    return told
-
-
 def document(told: Result, *allowed: int) -> Any:
     """The JSON document of a command, which bears its schema."""
     assert told.code in (allowed or (0,)), told
@@ -275,8 +284,3 @@ def document(told: Result, *allowed: int) -> Any:
     assert str(found["schema"]).startswith("agentctl."), found
     assert str(found["schema"]).endswith("/1"), found
     return found
-
-
-def until_told(project: Project, words: tuple[str, ...], text: str) -> None:
-    """Wait until a reading command says something."""
-    wait_until(lambda: text in project.agentctl(*words).both, f"{text!r} in {words}")

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from .desk import cancel, open_gate, submit, until_noted, until_state
 from .onboarding import (
+    Office,
     document,
     make_onboarding,
     of_kind,
-    onboarding_in,
+    office_in,
     resume,
     serve_onboarding,
 )
-from .support import Project, find_key
+from .sailing import Fleet
+from .support import Project
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """The asker in one program; the tests use names of their own."""
-    with onboarding_in(tmp_path_factory.mktemp("approvals"), "Asker", "Onboard") as project:
-        serve_onboarding(project, watched="Asker")
-        yield project
+def office(tmp_path_factory: pytest.TempPathFactory, fleet: Fleet) -> Iterator[Office]:
+    with office_in(tmp_path_factory.mktemp("office"), fleet, "Asker", "Onboard") as office:
+        yield office
 
 
 def ask(project: Project, handler: str, name: str, *args: str, instance: str = "Asker") -> str:
@@ -52,30 +56,29 @@ def audited(project: Project, call: str, verb: str = "answered") -> list[str]:
 
 
 @pytest.mark.parametrize(("verb", "outcome"), [("approve", "paid"), ("deny", "refused")])
-def test_a_person_decides_from_another_process(office: Project, verb: str, outcome: str) -> None:
+def test_a_person_decides_from_another_process(office: Office, verb: str, outcome: str) -> None:
+    call = ask(office, "refund", f"alone-{verb}", "-i", verb)
     client = office.start_agentctl("invoke", "Asker", "refund", f"alone-{verb}", "-i", verb)
-    until_state(office, f"Asker {verb}", "waiting")
-    listed = document(office.agentctl("approval", "list", "--json"))
-    calls = [one for one in find_key(listed, "key") + find_key(listed, "call") if one]
-    call = next(one for one in calls if f"refund alone-{verb}?" in about(listed, str(one)))
-    told = office.agentctl("approval", verb, str(call), "--as", "ana", "--note", "it is fine")
-    told.expect(0)
+    words = ("approval", verb, call, "--as", "ana", "--note", "it is fine")
+    told = document(office.agentctl(*words, "--json"))
+    assert {call, event_of(call)} <= set(map(str, told.values()))
     assert client.end().expect(0).out == f'"{outcome}"\n'
-    assert answers(office, str(call)) == [verb == "approve"]
-    (line,) = audited(office, str(call))
+    assert answers(office, call) == [verb == "approve"]
+    (line,) = audited(office, call)
     assert "ana" in line
     assert "it is fine" in office.journal_path("Asker").read_text(encoding="utf-8")
-    left = office.agentctl("approval", "list").expect(0).out
-    assert f"alone-{verb}" not in left
+    assert call not in office.agentctl("approval", "list").expect(0).out
 
 
-def about(listed: object, call: str) -> str:
-    """What a list says of one call."""
-    rows = [row for value in listed.values() if isinstance(value, list) for row in value]  # type: ignore[attr-defined]
-    return next(str(row) for row in rows if call in str(row))
+def listed_as(project: Project, call: str) -> dict[str, Any]:
+    """What the list says of one call, to a program."""
+    rows = document(project.agentctl("approval", "list", "--json"))["approvals"]
+    (row,) = [row for row in rows if row["call"] == call]
+    assert isinstance(row, dict)
+    return row
 
 
-def test_the_list_has_what_waits_with_its_question_and_its_age(office: Project) -> None:
+def test_the_list_has_what_waits_with_its_question_and_its_age(office: Office) -> None:
     refund = ask(office, "refund", "listed")
     word = ask(office, "word", "listed")
     step = submit(office, 'Onboard("listed")', "run")
@@ -88,13 +91,14 @@ def test_the_list_has_what_waits_with_its_question_and_its_age(office: Project) 
     ):
         (line,) = [line for line in text.splitlines() if call in line.split("\t")]
         assert asked in line
-    found = document(office.agentctl("approval", "list", "--json"))
-    assert refund in str(found)
-    assert "bool" in about(found, refund)
-    assert "str" in about(found, word)
+        assert TIME.search(line), "it doesn't say since when"
+    found = listed_as(office, refund)
+    assert (found["question"], found["type"]) == ("refund listed?", "bool")
+    assert TIME.fullmatch(found["asked"])
+    assert listed_as(office, word)["type"] == "str"
 
 
-def test_two_decide_at_once_and_one_wins(office: Project) -> None:
+def test_two_decide_at_once_and_one_wins(office: Office) -> None:
     for round_number in range(3):
         call = ask(office, "refund", f"both-{round_number}")
         verbs = {"approve": "ana", "deny": "bob"}
@@ -113,7 +117,7 @@ def test_two_decide_at_once_and_one_wins(office: Project) -> None:
         assert verbs[loser] not in line
 
 
-def test_q15_answered_twice_unknown_and_what_does_not_wait(office: Project) -> None:
+def test_q15_answered_twice_unknown_and_what_does_not_wait(office: Office) -> None:
     call = ask(office, "refund", "twice")
     office.agentctl("approval", "approve", call, "--as", "ana").expect(0)
     for again in (("approval", "deny", call), ("approval", "approve", call)):
@@ -130,15 +134,11 @@ def test_q15_answered_twice_unknown_and_what_does_not_wait(office: Project) -> N
     resume(office, running, value=True).expect_error(4)
     resume(office, f"{running.replace('#', '-')}-1", value=True).expect_error(4)
     open_gate(office, "busy")
-    failed = resume(office, call, value=True)
-    assert failed.code == 4
-    document_of_error = office.agentctl(
-        "invocation", "resume", call, "--input", "true", "--json"
-    ).expect(4)
-    assert document_of_error.error_json["code"] == 4
+    words = ("invocation", "resume", call, "--input", "true", "--json")
+    assert office.agentctl(*words).expect(4).error_json["code"] == 4
 
 
-def test_q15_a_wrong_type_is_refused_and_the_question_stays(office: Project) -> None:
+def test_q15_a_wrong_type_is_refused_and_the_question_stays(office: Office) -> None:
     call = ask(office, "refund", "typed")
     for words in (('"yes"',), ("1",), ("null",), ("yes",)):
         told = office.agentctl("invocation", "resume", call, "--input", *words)
@@ -150,7 +150,7 @@ def test_q15_a_wrong_type_is_refused_and_the_question_stays(office: Project) -> 
     until_state(office, event_of(call), "completed")
 
 
-def test_approving_what_asks_for_no_yes_or_no_names_the_line_to_use(office: Project) -> None:
+def test_approving_what_asks_for_no_yes_or_no_names_the_line_to_use(office: Office) -> None:
     call = ask(office, "word", "other")
     told = office.agentctl("approval", "approve", call).expect_error(2)
     assert f"agentctl invocation resume {call} --input" in told.err
@@ -160,7 +160,7 @@ def test_approving_what_asks_for_no_yes_or_no_names_the_line_to_use(office: Proj
     assert answers(office, call) == ["hé🙂"]
 
 
-def test_q15_two_questions_open_and_the_command_asks_which(office: Project) -> None:
+def test_q15_two_questions_open_and_the_command_asks_which(office: Office) -> None:
     first = ask(office, "two", "pair")
     event, second = event_of(first), first[:-1] + "2"
     told = resume(office, event, value="x").expect_error(2)
@@ -192,20 +192,19 @@ def test_q15_an_answer_before_the_handler_waits_is_kept_also_over_kill_9(
 
 
 @pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+def left(tmp_path_factory: pytest.TempPathFactory, fleet: Fleet) -> Iterator[Office]:
     """Four questions, and a step that waits, of a program that was killed."""
-    with onboarding_in(tmp_path_factory.mktemp("left"), "Asker", "Onboard") as project:
-        program = serve_onboarding(project, watched="Asker")
+    with office_in(tmp_path_factory.mktemp("left"), fleet, "Asker", "Onboard") as project:
         for name in ("a", "b", "c"):
             ask(project, "refund", name)
         ask(project, "word", "d")
         until_state(project, submit(project, 'Onboard("x")', "run"), "waiting")
-        program.cut_power()
+        project.programs[0].cut_power()
         yield project
 
 
 def test_k10_without_a_program_an_answer_is_on_record_and_heard_at_the_next_start(
-    left: Project, tmp_path: Path
+    left: Office, tmp_path: Path
 ) -> None:
     twin = left.copy_to(tmp_path)
     before = twin.ledger()
@@ -216,7 +215,7 @@ def test_k10_without_a_program_an_answer_is_on_record_and_heard_at_the_next_star
     resume(twin, "Asker#3", value=4).expect_error(2)
     resume(twin, "Asker-9-1", value=True).expect_error(3)
     assert twin.ledger() == before, "answering ran the user's code"
-    (line,) = [line for line in twin.audit("Asker") if "#2 " in line and " answered: " in line]
+    (line,) = audited(twin, "Asker-2-1")
     assert "bob" in line
     waiting = twin.agentctl("approval", "list").expect(0).out
     assert ("Asker-3-1" in waiting, "Asker-2-1" in waiting) == (True, False)
@@ -229,7 +228,7 @@ def test_k10_without_a_program_an_answer_is_on_record_and_heard_at_the_next_star
     assert again.out == '"c-x by eve"\n'
 
 
-def test_two_decide_at_once_where_no_program_runs(left: Project, tmp_path: Path) -> None:
+def test_two_decide_at_once_where_no_program_runs(left: Office, tmp_path: Path) -> None:
     twin = left.copy_to(tmp_path)
     try:
         clients = [
@@ -244,21 +243,33 @@ def test_two_decide_at_once_where_no_program_runs(left: Project, tmp_path: Path)
     assert answers(twin, "Asker-3-1") == [True]
 
 
-def test_status_tells_what_waits_and_for_how_long(left: Project) -> None:
+def test_status_tells_what_waits_and_for_how_long(left: Office) -> None:
     told = document(left.agentctl("status", "--json"))
     counts = {one["agent"]: one["events"]["waiting"] for one in told["agents"]}
     assert counts == {"Asker": 4, "Onboard": 1}
-    assert {"Asker-1-1", "Onboard/x-1-2"} <= {str(value) for value in find_key(told, "key")} | {
-        str(value) for value in find_key(told, "call")
-    }
-    text = left.agentctl("status").expect(0).both
-    assert "Asker-1-1" in text or "refund a?" in text, text
+    first, second = (one["longest_wait_s"] for one in told["agents"])
+    assert 0 < second < first < 120
+    longest = [one["waits_longest"] for one in told["agents"]]
+    assert longest == ["Asker-1-1", "Onboard/x-1-2"]
+    later = document(left.agentctl("status", "Asker", "--json"))["agents"][0]["longest_wait_s"]
+    assert later > first, "nothing waits any longer"
+    text = left.agentctl("status").expect(0).out
+    assert re.search(r"^Asker\t.*\t4\t.*\tAsker-1-1$", text, re.MULTILINE), text
 
 
-def test_a_question_whose_event_was_cancelled_is_gone(office: Project) -> None:
+def test_a_question_whose_event_was_cancelled_is_gone(office: Office) -> None:
     call = ask(office, "refund", "gone")
     cancel(office, event_of(call)).expect(0)
     until_state(office, event_of(call), "cancelled")
     assert call not in office.agentctl("approval", "list").expect(0).out
     office.agentctl("approval", "approve", call).expect_error(4)
     assert answers(office, call) == []
+
+
+def test_p14_what_asks_in_another_script_breaks_no_narrow_pipe(office: Office) -> None:
+    call = ask(office, "word", "é🙂")
+    env = {"PYTHONIOENCODING": "ascii", "LANG": "C", "COLUMNS": "20"}
+    for words in (("approval", "list"), ("why", event_of(call))):
+        told = office.agentctl(*words, env=env).expect(0)
+        assert call in told.out
+        assert told.err == ""

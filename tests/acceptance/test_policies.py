@@ -176,12 +176,14 @@ def test_by_the_command_a_plan_as_data(project: Project) -> None:
     told = project.agentctl("invoke", "Asker", "planned", json.dumps(PLAN))
     told.expect_error(1, "three")
     assert project.ledger() == []
-    senseless = [{"name": "one", "retry": {"max_attempts": 0}}]
-    project.agentctl("invoke", "Asker", "planned", json.dumps(senseless)).expect_error(
-        2, "max_attempts"
-    )
     done = project.agentctl("invoke", "Asker", "planned", json.dumps(PLAN[:1])).expect(0)
     assert done.json == {"one": 1}
+
+
+def test_by_the_command_a_senseless_policy_of_a_plan(project: Project) -> None:
+    make_onboarding(project, "Asker")
+    plan = json.dumps([{"name": "one", "retry": {"max_attempts": 0}}])
+    project.agentctl("invoke", "Asker", "planned", plan).expect_error(2, "max_attempts")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_by_the_command_a_plan_as_data(project: Project) -> None:
     [
         ("{ max_attempts = 0 }", "max_attempts"),
         ('{ max_attempts = 3, base = "10s", cap = "1s" }', "cap"),
-        ('{ max_attempts = 3, base = "-1s" }', "base"),
+        ('{ max_attempts = 3, base = "-1s", cap = "1s" }', "base"),
         ("{ max_attempts = 3, jitter = 2.0 }", "jitter"),
     ],
     ids=["attempts", "cap", "base", "jitter"],

@@ -3,18 +3,68 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
 
-from agentctl import AgentctlError
+from agentctl import (
+    Agent,
+    AgentctlError,
+    Secret,
+    WaitForInput,
+    Workflow,
+    handler,
+    resume_input,
+    wait_for_input,
+    workflow_step,
+)
 from agentctl.errors import Conflict, NotFound, UsageError
 
-from .journeys import Asker, Gate, Journey, answer, cancel, until
+from .journeys import Asker, Gate, Journey, World, answer, cancel, until
 from .rounds import HOUR, rest
 
 DAY = timedelta(days=1)
 SEEDS = range(20)
+
+
+@dataclass
+class Form:
+    name: str
+    amount: int
+
+
+class Clerk(Agent):
+    world: World
+
+    @handler
+    async def form(self) -> str:
+        form = await wait_for_input("whom, and how much?", Form)
+        return f"{form.name}: {form.amount + 1}"
+
+    @handler
+    async def secret(self) -> bool:
+        return (await wait_for_input("the word?", Secret[str])).reveal() == "hunter2"
+
+    @handler
+    async def each(self) -> list[str]:
+        async def one(number: int) -> str:
+            return await wait_for_input(f"part {number}?", str)
+
+        return list(await asyncio.gather(*map(one, range(3))))
+
+
+class Picky(Workflow):
+    name: str
+    world: World
+
+    @workflow_step
+    async def only(self) -> str:
+        got = resume_input(str)
+        await self.world.do(f"{self.name} {got}")
+        if got != "right":
+            raise WaitForInput(f"and after {got}?", str, timeout=3600)
+        return got
 
 
 def test_q15_an_answer_before_the_handler_waits_is_kept_and_given() -> None:
@@ -140,6 +190,84 @@ def test_q15_the_input_of_a_step_has_its_type_too() -> None:
 
     assert asyncio.run(life()) == "passed: ana"
     assert journey.did("x approval") == ["x approval None", "x approval ana"]
+
+
+def test_q15_an_answer_has_the_fields_that_were_asked_for() -> None:
+    journey = Journey(Clerk)
+
+    async def life() -> str:
+        async with journey.life() as host:
+            caller = asyncio.ensure_future(Clerk.ref().form())
+            await rest(host)
+            for wrong in ({"name": "ana"}, {"name": "ana", "amount": "9"}, ["ana", 9], "ana"):
+                with pytest.raises(UsageError):
+                    await answer(host, Clerk, wrong, event=1)
+            await answer(host, Clerk, {"name": "ana", "amount": 9}, event=1)
+            return await caller
+
+    assert asyncio.run(life()) == "ana: 10"
+
+
+def test_p15_an_answer_that_is_secret_stands_in_no_log() -> None:
+    journey = Journey(Clerk)
+
+    async def life() -> bool:
+        async with journey.life() as host:
+            caller = asyncio.ensure_future(Clerk.ref().secret())
+            await rest(host)
+            with pytest.raises(UsageError) as refused:
+                await answer(host, Clerk, ["hunter2"], event=1)
+            assert "hunter2" not in f"{refused.value} {refused.value.hint}"
+            await answer(host, Clerk, "hunter2", event=1)
+            return await caller
+
+    assert asyncio.run(life())
+    (line,) = journey.audit("Clerk", "answered")
+    assert "hunter2" not in line
+
+
+def test_r21_answers_in_any_order_reach_the_branches_that_asked() -> None:
+    journey = Journey(Clerk)
+
+    async def lives() -> Journey:
+        async with journey.life() as host:
+            caller = asyncio.ensure_future(Clerk.ref().each())
+            await rest(host)
+            calls = {one["text"]: one["call"] for one in journey.of_kind("Clerk", "call")}
+            await answer(host, Clerk, "two", call=f"Clerk-{calls['part 2?']}")
+            twin = journey.killed()
+            caller.cancel()
+        async with twin.life() as host:
+            for number, text in ((0, "nought"), (1, "one")):
+                await answer(host, Clerk, text, call=f"Clerk-{calls[f'part {number}?']}")
+            await rest(host)
+        return twin
+
+    twin = asyncio.run(lives())
+    assert [one["value"] for one in twin.of_kind("Clerk", "done")] == [["nought", "one", "two"]]
+
+
+def test_q4_a_step_may_wait_again_with_each_input_once_and_not_for_ever() -> None:
+    journey = Journey(Picky)
+
+    async def life() -> None:
+        async with journey.life() as host:
+            callers = [asyncio.ensure_future(Picky.ref(name).run()) for name in ("x", "y")]
+            await rest(host)
+            for word in ("wrong", "right"):
+                await answer(host, Picky, word, identity=("x",), event=1)
+                await rest(host)
+            assert await callers[0] == "right"
+            await journey.pass_time(host, HOUR)
+            with pytest.raises(TimeoutError):
+                await callers[1]
+            with pytest.raises(Conflict):
+                await answer(host, Picky, "right", identity=("y",), event=2)
+
+    asyncio.run(life())
+    assert journey.did("x") == ["x None", "x wrong", "x right"]
+    assert journey.did("y") == ["y None"]
+    assert (journey.ends("Picky", 1), journey.ends("Picky", 2)) == (["done"], ["failed"])
 
 
 def test_q15_with_two_open_one_has_to_say_which() -> None:

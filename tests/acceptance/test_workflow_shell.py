@@ -10,22 +10,22 @@ import pytest
 
 from .desk import ends_on_record, open_gate, submit, until_noted, until_state
 from .onboarding import (
+    Office,
     document,
     make_onboarding,
     of_kind,
-    onboarding_in,
+    office_in,
     resume,
     serve_onboarding,
 )
+from .sailing import Fleet
 from .support import Project, Result, find_key
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """All agents in one program; the tests use names of their own."""
-    with onboarding_in(tmp_path_factory.mktemp("workflows")) as project:
-        serve_onboarding(project)
-        yield project
+def office(tmp_path_factory: pytest.TempPathFactory, fleet: Fleet) -> Iterator[Office]:
+    with office_in(tmp_path_factory.mktemp("office"), fleet) as office:
+        yield office
 
 
 def number_of(address: str) -> int:
@@ -42,7 +42,7 @@ def cancel_workflow(project: Project, address: str) -> Result:
     return project.agentctl("workflow", "cancel", address)
 
 
-def test_q4_the_third_step_runs_once_the_middle_one_was_resumed(office: Project) -> None:
+def test_q4_the_third_step_runs_once_the_middle_one_was_resumed(office: Office) -> None:
     address = submit(office, 'Onboard("q4")', "run")
     until_state(office, address, "waiting")
     assert deeds(office, "q4") == ["create q4", "approval q4"]
@@ -57,7 +57,7 @@ def test_q4_the_third_step_runs_once_the_middle_one_was_resumed(office: Project)
     refused.expect_error(4)
 
 
-def test_q5_run_again_while_it_waits_is_the_same_event(office: Project) -> None:
+def test_q5_run_again_while_it_waits_is_the_same_event(office: Office) -> None:
     address = submit(office, 'Onboard("q5")', "run")
     until_state(office, address, "waiting")
     assert submit(office, 'Onboard("q5")', "run") == address
@@ -69,7 +69,7 @@ def test_q5_run_again_while_it_waits_is_the_same_event(office: Project) -> None:
     assert ends_on_record(office, number_of(address), "Onboard") in (["done"], [])
 
 
-def test_q6_two_runs_at_once_run_the_body_once(office: Project) -> None:
+def test_q6_two_runs_at_once_run_the_body_once(office: Office) -> None:
     open_gate(office, "q6-ship")
     clients = [office.start_agentctl("invoke", 'Order("q6")', "run") for _ in range(2)]
     until_noted(office, "at q6-pack ")
@@ -78,7 +78,7 @@ def test_q6_two_runs_at_once_run_the_body_once(office: Project) -> None:
     assert deeds(office, "q6") == ["at q6-pack", "packed q6", "need q6-ship", "billed q6"]
 
 
-def test_q7_while_a_step_runs_it_ends_and_the_next_does_not_run(office: Project) -> None:
+def test_q7_while_a_step_runs_it_ends_and_the_next_does_not_run(office: Office) -> None:
     client = office.start_agentctl("invoke", "--json", 'Order("q7")', "run")
     until_noted(office, "at q7-pack ")
     told = office.agentctl("workflow", "cancel", "Order/q7").expect(0)
@@ -95,7 +95,20 @@ def test_q7_while_a_step_runs_it_ends_and_the_next_does_not_run(office: Project)
     assert len(of_kind(office, "Order", "cancel")) >= 1
 
 
-def test_q7_while_a_step_waits_and_then_the_answer_is_refused(office: Project) -> None:
+def test_q7_with_running_the_attempt_is_cut_off(office: Office) -> None:
+    address = submit(office, 'Order("cut")', "run")
+    until_noted(office, "at cut-pack ")
+    told = office.agentctl("invocation", "cancel", address, "--running").expect(0)
+    assert told.out == f"cancelled {address}\n"
+    until_state(office, address, "cancelled")
+    open_gate(office, "cut-pack", "cut-ship")
+    again = office.agentctl("workflow", "cancel", "Order/cut").expect(0)
+    assert again.out == f"already cancelled {address}\n"
+    assert deeds(office, "cut") == ["at cut-pack"]
+    assert ends_on_record(office, number_of(address), "Order") == ["cancelled"]
+
+
+def test_q7_while_a_step_waits_and_then_the_answer_is_refused(office: Office) -> None:
     address = submit(office, 'Onboard("q7w")', "run")
     until_state(office, address, "waiting")
     told = office.agentctl("invocation", "cancel", "Onboard/q7w", "run").expect(0)
@@ -105,7 +118,7 @@ def test_q7_while_a_step_waits_and_then_the_answer_is_refused(office: Project) -
     assert deeds(office, "q7w") == ["create q7w", "approval q7w"]
 
 
-def test_q7_one_that_completed_is_finished(office: Project) -> None:
+def test_q7_one_that_completed_is_finished(office: Office) -> None:
     open_gate(office, "q7c-pack", "q7c-ship")
     told = office.agentctl("invoke", "--json", 'Order("q7c")', "run").expect(0).json
     late = office.agentctl("workflow", "cancel", "Order/q7c").expect(4)
@@ -142,7 +155,7 @@ def test_q7_q9_died_between_two_steps(project: Project, *, cancelled: bool) -> N
     until_state(project, "Order/x#1", "cancelled" if cancelled else "completed")
 
 
-def test_a_failed_workflow_goes_on_at_the_failed_step(office: Project) -> None:
+def test_a_failed_workflow_goes_on_at_the_failed_step(office: Office) -> None:
     open_gate(office, "again-pack")
     failed = office.agentctl("invoke", "--json", 'Order("again")', "run").expect(1).error_json
     assert failed["status"] == "failed"
@@ -162,7 +175,16 @@ def test_a_failed_workflow_goes_on_at_the_failed_step(office: Project) -> None:
     assert len(keys) == 1, "the failed step came under another key"
 
 
-def test_list_and_show_tell_steps_and_attempts(office: Project) -> None:
+def test_the_outcome_is_kept_until_the_instance_is_deleted(office: Office) -> None:
+    open_gate(office, "kept-pack", "kept-ship")
+    first = office.agentctl("invoke", "--json", 'Order("kept")', "run").expect(0).json["event"]
+    office.agentctl("agent", "delete", "Order/kept", "-y").expect(0)
+    again = office.agentctl("invoke", "--json", 'Order("kept")', "run").expect(0).json["event"]
+    assert again != first
+    assert len(office.ledger("billed kept ")) == 2
+
+
+def test_list_and_show_tell_steps_and_attempts(office: Office) -> None:
     open_gate(office, "seen-pack", "seen-ship")
     office.agentctl("invoke", 'Order("seen")', "run").expect(0)
     waiting = submit(office, 'Onboard("seen")', "run")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agentctl import Capability, RetryPolicy, StepFailed, Workflow, start, workflow_step
+from agentctl import Capability, RetryPolicy, StepFailed, Workflow, attempt, start, workflow_step
 
-from .journeys import Flow, Gate, Journey, Strict, Trip, answer
+from .journeys import Flow, Gate, Journey, Strict, Trip, World, answer
 from .rounds import HOUR, rest
 
 MINUTES = timedelta(minutes=1)
@@ -40,6 +40,31 @@ def test_q1_a_step_that_fails_once_is_made_again_and_both_attempts_are_on_record
     assert journey.ends("Flow") == ["done"]
     made = [(one.key, one.attempt) for one in journey.real.did if one.what == "x second"]
     assert made == [("Flow/x-1-2.1", 1), ("Flow/x-1-2.1", 2)], "an attempt has keys of its own"
+
+
+class Diary(Workflow):
+    name: str
+    world: World
+    tries: list[str] = []
+
+    @workflow_step(retry=RetryPolicy(max_attempts=3))
+    async def only(self) -> list[str]:
+        self.tries.append(f"try {attempt()}")
+        await self.world.do(f"{self.name} only")
+        return self.tries
+
+
+def test_q1_what_a_failed_attempt_changed_in_the_state_is_dropped() -> None:
+    journey = Journey(Diary)
+    journey.real.failing["x only"] = 2
+
+    async def life() -> object:
+        async with journey.life():
+            return await Diary.ref("x").run()
+
+    assert asyncio.run(life()) == ["try 3"]
+    (done,) = journey.of_kind("Diary", "done")
+    assert done["state"] == {"tries": ["try 3"]}
 
 
 def test_q2_what_is_not_retryable_fails_at_once_whatever_attempts_are_left() -> None:
