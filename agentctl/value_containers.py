@@ -283,7 +283,7 @@ class UnionShape(Shape):
         if bare is not None:
             return bare.read(plain, depth)
         if type(plain) is not dict or plain.keys() != {TYPE_KEY, "value"} or not self.tags:
-            raise cannot_read(plain, self.name)
+            raise cannot_read(plain, self.name + (f" with its {TYPE_KEY}" if self.tags else ""))
         tag = plain[TYPE_KEY]
         shape = self.tags.get(tag) if type(tag) is str else None
         if shape is None:

@@ -218,7 +218,7 @@ async def run_steps(
     for name in names:
         if name not in bodies:
             known = ", ".join(bodies) or "none"
-            raise StepFailed(f"the plan's step {name!r} has no body", hint=f"there are: {known}")
+            raise StepFailed(f"the plan's step {name!r} has no body; there are: {known}")
         if names.count(name) > 1:
             raise StepFailed(f"the plan's step {name!r} is there twice")
     results: dict[str, object] = {}

@@ -1,8 +1,8 @@
-"""A reader of journals, written from docs/format.md and records.md, without a line of agentctl.
+"""A reader of journals, written from docs/format.md and records*.md, without a line of agentctl.
 
 It follows the chain of checksums, tells damage from a tail that doesn't count, and finds the open
-events with what each has done, and the schedules. Should the page be wrong or leave something out,
-this fails first.
+events with what each has done and waits for, and the schedules. Should the page be wrong or leave
+something out, this fails first.
 """
 
 import json
@@ -98,18 +98,29 @@ def open_events(found):
         kind = next(iter(record))
         value = record[kind]
         if kind == "event":
-            (requeuing if value in aside else events)[value] = {"calls": {}, "outcomes": {}}
+            event = {"calls": {}, "outcomes": {}, "stands": {}, "answers": {}}
+            (requeuing if value in aside else events)[value] = event
             aside.discard(record.get("was"))
         elif kind in ("call", "ok", "error", "fired", "dropped"):
             number = int(value.split("-")[0])
             event = requeuing.get(number) or events[number]
             event["calls" if kind == "call" else "outcomes"][value] = record
+        elif kind in ("tried", "attempt", "waiting", "answer"):
+            number = int(value.split("-")[0])
+            event = requeuing.get(number) or events[number]
+            if kind == "answer":
+                event["answers"][value] = record["value"]
+            else:
+                event["stands"][value] = record
+            if kind == "waiting":
+                event["answers"].pop(value, None)
         elif kind in ("done", "failed", "cancelled", "missed"):
             over[value] = events.pop(value)
         elif kind == "retry":
             event = events[value] = over.pop(value, None) or events[value]
             for call in record.get("undo", []) + record.get("forget", []):
-                event["outcomes"].pop(call, None)
+                for part in ("outcomes", "stands", "answers"):
+                    event[part].pop(call, None)
             for call in record.get("forget", []):
                 del event["calls"][call]
         elif kind == "aside":
@@ -122,3 +133,25 @@ def open_events(found):
         elif kind == "drop":
             aside.discard(value)
     return events
+
+
+def waits(event):
+    """The inputs that an open event waits for: by call, what is asked and of which type."""
+    found = {}
+    for call, record in event["calls"].items():
+        if call in event["outcomes"] or call in event["answers"]:
+            continue
+        asked = record if record["fn"] == "question" else event["stands"].get(call, {})
+        if asked is record or "waiting" in asked:
+            found[call] = asked["text"], asked["type"]
+    return found
+
+
+def attempt(event, call):
+    """Which attempt a call is at, or waits to begin."""
+    stands = event["stands"].get(call, {})
+    if "tried" in stands:
+        return stands["attempt"] + 1
+    if next(iter(stands), None) == "attempt":
+        return stands["n"]
+    return stands.get("attempt", 1)

@@ -1,4 +1,4 @@
-"""docs/format.md and records.md say what the program writes: tables, and a reader made of them."""
+"""docs/format.md and the records' pages say what is written: tables, and a reader made of them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .pages import REPOSITORY
 from .reader import Damaged, open_events, records
 
 PAGE = "".join(
-    (REPOSITORY / "docs" / name).read_text(encoding="utf-8") for name in ("format.md", "records.md")
+    (REPOSITORY / "docs" / name).read_text(encoding="utf-8")
+    for name in ("format.md", "records.md", "records-schedules.md")
 )
-RESERVED = frozenset("answer waiting tried attempt".split())
 _KIND = re.compile(r"^\| \*\*`(\w+)`\*\* \|", re.MULTILINE)
 _ROW = re.compile(r"^\| \| `(?P<name>\w+)` \|(?P<type>[^|]+)\|(?P<left_out>[^|]*)\|", re.MULTILINE)
 _PYTHON_TYPES = {
@@ -54,7 +54,7 @@ def part(title: str) -> str:
 
 def documented_kinds() -> dict[str, str]:
     """What the tables say of each kind: its rows, as they stand there."""
-    _, *pieces = _KIND.split(part("## Kinds of record"))
+    _, *pieces = _KIND.split(PAGE)
     kinds, rows = pieces[::2], pieces[1::2]
     assert len(set(kinds)) == len(kinds)
     return dict(zip(kinds, rows, strict=True))
@@ -99,15 +99,6 @@ def left_out(field: msgspec.structs.FieldInfo) -> str:
     if isinstance(default, msgspec.Raw):
         default = json.loads(bytes(default))
     return json.dumps(default)
-
-
-def test_the_kinds_that_are_reserved_are_no_kinds_yet() -> None:
-    rows = re.findall(
-        r"^\| ((?:`\w+`(?:, )?)+) \|", part("## Kinds that are reserved"), re.MULTILINE
-    )
-    named = {name for row in rows for name in re.findall(r"\w+", row)}
-    assert named == RESERVED
-    assert not named & set(KINDS)
 
 
 def test_the_table_of_phases_is_the_programs() -> None:

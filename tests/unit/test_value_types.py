@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 import pydantic
 import pytest
 
+from agentctl.core.retry import RetryPolicy
 from agentctl.errors import NotRecordable
 from agentctl.values import codec
 
@@ -211,3 +212,22 @@ def test_a_constructor_that_refuses_the_record_is_not_recordable():
 
     with pytest.raises(NotRecordable, match="Positive refused the recorded fields with ValueError"):
         codec(Positive).decode(b'{"amount":-1}')
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (
+            '{"max_attempts": 0}',
+            "RetryPolicy refused the recorded fields with .*: max_attempts is 0",
+        ),
+        ('{"backoff": {"delay": 1}}', "expected Fixed .* with its .type, got"),
+        (
+            '{"backoff": {"$type": "Exponential", "value": {"base": 2, "cap": 1}}}',
+            "Exponential refused the recorded fields with .*: the cap of a backoff is 1",
+        ),
+    ],
+)
+def test_a_policy_that_came_in_as_data_is_refused_with_why(policy, told):
+    with pytest.raises(NotRecordable, match=told):
+        codec(RetryPolicy).decode(policy.encode())

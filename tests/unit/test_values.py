@@ -358,7 +358,7 @@ def test_a_new_field_takes_its_default_and_one_that_is_gone_is_passed_over():
         (bool, b"1", "expected bool, got int"),
         (list[Receipt], b'[{"id":"a","amount":"x"}]', r"\[0\].amount: expected int, got str"),
         (Receipt, b'{"id":"a"}', "expected Receipt, got an object without amount"),
-        (Receipt | Refund, b'{"id":"a"}', r"expected Receipt \| Refund, got object"),
+        (Receipt | Refund, b'{"id":"a"}', r"expected Receipt \| Refund with its .type, got object"),
         (Receipt | Refund, b'{"$type":"Gone","value":1}', r"got another \$type"),
         (Receipt | Refund, b'{"$type":["Refund"],"value":1}', r"got another \$type"),
         (Color, b'"green"', "expected Color, got another str"),

@@ -13,7 +13,7 @@ from agentctl.project.scaffold import create
 from agentctl.project.templates import Template, list_templates
 
 TEMPLATES = list_templates()
-NAMES = ["refund", "cleanup", "heartbeat", "poller"]
+NAMES = ["refund", "approval", "assistant", "cleanup", "heartbeat", "poller", "workflow"]
 
 
 def test_these_are_the_templates() -> None:

@@ -1,0 +1,1 @@
+"""The assistant, its world, and the service behind a real model."""
