@@ -272,7 +272,8 @@ def requeue_bodies(event: SetAsideEvent, aside: AsideRecord, at_us: int) -> list
     )
     bodies = [encode(accepted)]
     recorded = [line for line in event.lines[1:] if kind_of(line) != "again"]
-    if recorded:
+    # Where nothing came of any call, all of them are made anew.
+    if recorded or any(kind_of(bytes(raw)) in _IN_A_CALL for raw in aside.extra):
         bodies.append(encode(StartRecord(event.number, aside.started)))
         bodies += [_timed(line, aside.times) for line in recorded]
         bodies += [bytes(raw) for raw in _calls_first(aside.extra)]

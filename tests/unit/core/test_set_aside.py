@@ -121,6 +121,21 @@ def test_a_requeued_event_keeps_its_key_lane_origin_and_random_part(fold):
     assert encode(after.accepted) == REFUND.encode()
 
 
+def test_r21_a_requeued_event_keeps_its_inputs_though_nothing_came_of_any_call(fold):
+    lines = [
+        REFUND,
+        '{"start":1,"at":20}',
+        '{"call":"1-1","fn":"step","step":"pay","at":20}',
+        '{"call":"1-2","fn":"step","step":"choose","at":20}',
+        '{"tried":"1-1","attempt":1,"type":"OSError","next":90,"at":30}',
+        '{"waiting":"1-2","text":"which?","type":"str","at":30}',
+        '{"answer":"1-2","value":"blue","by":"ana","at":40}',
+    ]
+    _, after = journal(fold, lines)
+    steps = after.steps
+    assert (steps["1"].last.next, raw(steps["2"].answer.value)) == (90, b'"blue"')
+
+
 def test_a_requeued_event_counts_its_starts_from_zero(fold):
     _, after = journal(fold, BUSY)
     assert (after.starts, after.alone) == (0, False)
