@@ -52,8 +52,9 @@ def parse(
 ) -> Request:
     """Tell how each agent stands: who runs it, how many events stand where, what is due next.
 
-    Not well are late events and schedules (over a minute), stuck and set-aside events: late, stuck,
-    set-aside; and in any case a damaged journal.
+    Of what waits for somebody it names the call that has waited longest. Not well are late events
+    and schedules (over a minute), stuck and set-aside events: late, stuck, set-aside; and in any
+    case a damaged journal.
     """
     words = frozenset(word.strip().replace("_", "-") for word in fail_on.split(",") if word.strip())
     for word in words - frozenset(FAILS):
