@@ -41,6 +41,8 @@ class NoYesOrNo(UsageError):
         takes: what its answer is like: `int`, `{"amount": int}`.
     """
 
+    title = "this asks for more than yes or no"
+
     def __init__(self, asked: InputView) -> None:
         said = f"{asked.key} asks for {asked.type}, and not for yes or no: {_cut(asked.text)}"
         super().__init__(said)
