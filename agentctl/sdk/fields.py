@@ -209,11 +209,12 @@ class _Reader:
     def read(self, base: type) -> None:
         names = getattr(base, "__agentctl_names__", self.names)
         for name, annotation in inspect.get_annotations(base).items():
-            if name.startswith("_"):
-                if name in vars(base):
-                    self._transient(name, vars(base)[name])
-            elif not is_class_var(annotation):
+            if is_class_var(annotation):
+                continue
+            if not name.startswith("_"):
                 self._field(base, name, names)
+            elif name in vars(base):
+                self._transient(name, vars(base)[name])
         for name, member in vars(base).items():
             if isinstance(member, Handler):
                 self._check_name(name, "a handler")
