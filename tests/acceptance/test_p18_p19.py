@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from .desk import make_desk
+from .onboarding import make_onboarding
 from .sailing import Fleet, Sailing
 from .shop import make_agents
 from .support import Project
@@ -264,3 +265,35 @@ def test_p19_a_cancel_is_done_once_though_its_holder_ends(project: Project, shor
     assert project.ledger("end ") == []
     undone = Counter(line.split()[1] for line in project.ledger("undo "))
     assert max(undone.values(), default=1) == 1, "a clean-up ran twice"
+
+
+def test_p19_of_two_who_decide_one_wins_though_the_holder_is_killed(
+    project: Project, short: Path
+) -> None:
+    make_onboarding(project, "Asker", max_starts=1000)
+    fleet = Fleet(project, short, "approval", "list")
+    numbers = range(1, 13)
+    for number in numbers:
+        fleet.run("invoke", "-t", "Asker", "refund", f"n{number}").expect(0)
+    project.agentctl("run", "--until-idle").expect(0)
+    commands = [
+        ("approval", verb, f"Asker-{number}-1", "--as", verb)
+        for number in numbers
+        for verb in ("approve", "deny")
+    ]
+    with Holders(fleet, kill=True) as holders:
+        ended = ask_all(fleet, commands)
+    assert holders.trouble == []
+    assert holders.count >= 2, "hardly any holder was killed: this shows nothing"
+    project.agentctl("run", "--until-idle").expect(0)
+    audit = [line for line in project.audit("Asker") if " answered: " in line]
+    heard = {line.split()[1]: line.split()[2] for line in project.ledger("heard ")}
+    assert len(audit) == len(numbers)
+    for number, (yes, no) in zip(numbers, zip(ended[::2], ended[1::2], strict=True), strict=True):
+        assert sorted([yes.code, no.code]) == [0, 4], (yes.err, no.err)
+        assert "already decided" in yes.err + no.err
+        verb = "approve" if yes.code == 0 else "deny"
+        (line,) = [line for line in audit if f"Asker-{number}-1 " in line]
+        assert f"by {verb}" in line
+        assert heard[f"n{number}"] == str(verb == "approve")
+        assert len(set(project.ledger(f"heard n{number} "))) == 1

@@ -14,7 +14,7 @@ from agentctl import Capability, RetryPolicy, StepFailed, Workflow, attempt, sta
 from .journeys import Flow, Gate, Journey, Strict, Trip, World, answer
 from .rounds import HOUR, rest
 
-MINUTES = timedelta(minutes=1)
+MINUTE = timedelta(minutes=1)
 DONE = "X FIRST, X SECOND, kept by x"
 
 
@@ -204,11 +204,11 @@ def test_q8_a_backoff_of_an_hour_that_died_after_10_minutes_lasts_50_more() -> N
             await rest(host)
             twin = journey.killed()
             caller.cancel()
-        twin.clock.advance(10 * MINUTES)
+        twin.clock.advance(10 * MINUTE)
         async with twin.life() as host:
-            await twin.pass_time(host, 49 * MINUTES)
+            await twin.pass_time(host, 49 * MINUTE)
             assert len(twin.did("x second")) == 1, "the backoff was cut short"
-            await twin.pass_time(host, MINUTES)
+            await twin.pass_time(host, MINUTE)
             assert len(twin.did("x second")) == 2, "the backoff began anew"
             assert await Flow.ref("x").run() == DONE
         return twin
@@ -217,6 +217,26 @@ def test_q8_a_backoff_of_an_hour_that_died_after_10_minutes_lasts_50_more() -> N
     tries = [(one.key, one.attempt) for one in twin.real.did if one.what == "x second"]
     assert tries == [("Flow/x-1-2.1", 1), ("Flow/x-1-2.1", 2)]
     assert twin.did("x first") == ["x first"], "a step that was done ran again"
+
+
+def test_q8_a_clock_that_was_set_back_makes_a_backoff_no_longer() -> None:
+    journey = Journey()
+    journey.real.failing["x second"] = 1
+
+    async def lives() -> Journey:
+        async with journey.life() as host:
+            caller = asyncio.ensure_future(Flow.ref("x").run())
+            await rest(host)
+            twin = journey.killed()
+            caller.cancel()
+        twin.clock.set_wall(twin.clock.now_us() - 2 * 3600 * 1_000_000)
+        async with twin.life() as host:
+            await twin.pass_time(host, 59 * MINUTE)
+            assert twin.did("x second") == ["x second"]
+            await twin.pass_time(host, MINUTE)
+        return twin
+
+    assert asyncio.run(lives()).ends("Flow") == ["done"]
 
 
 def test_q9_one_that_died_between_two_steps_goes_on_with_the_second_and_its_state() -> None:
