@@ -44,6 +44,20 @@ def failed_undoing(event: EventHistory) -> tuple[str, ...]:
     return tuple(call for call in failing if call in undoing)
 
 
+def undone_later(event: EventHistory, path: str) -> bool:
+    """Whether a retry made this undoing anew: others that it came before are over before it."""
+    calls = list(event.calls)
+    if path not in event.calls:
+        return False
+    after = {one for one in calls[calls.index(path) + 1 :] if event.calls[one].undoes is not None}
+    for one, _ in event.deliveries:
+        if one == path:
+            return False
+        if one in after:
+            return True
+    return False
+
+
 def _after_failure(
     event: EventHistory, failing: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
