@@ -8,14 +8,16 @@ failed of that is made again: the steps themselves are no longer done.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from agentctl.core.event_history import WAITED_FOR, EventHistory
 from agentctl.core.keys import path_of
 from agentctl.record_moves import RetryRecord
 from agentctl.records import FailedRecord, decode, kind_of
 
-_OUTCOMES: Final = frozenset(["ok", "error", "fired"])
+_OF_CALLS: Final = frozenset(
+    ["call", "tried", "attempt", "waiting", "answer", "ok", "error", "fired", "dropped"]
+)
 
 
 def plan_retry(event: EventHistory, *, accept: bool, by: str, at_us: int) -> RetryRecord:
@@ -44,13 +46,30 @@ def failed_undoing(event: EventHistory) -> tuple[str, ...]:
     return tuple(call for call in failing if call in undoing)
 
 
+def undone_later(event: EventHistory, path: str) -> bool:
+    """Whether a retry made this undoing anew: others that it came before are over before it."""
+    calls = list(event.calls)
+    if path not in event.calls:
+        return False
+    after = {one for one in calls[calls.index(path) + 1 :] if event.calls[one].undoes is not None}
+    for one, _ in event.deliveries:
+        if one == path:
+            return False
+        if one in after:
+            return True
+    return False
+
+
 def _after_failure(
     event: EventHistory, failing: frozenset[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     failing = frozenset(call for call in failing if path_of(call) in event.calls)
     undo, forget, heard = [], [], False
-    for kind, record in _records(event):
-        call = getattr(record, kind)
+    for body in standing(event):
+        kind = kind_of(body)
+        if kind not in _OF_CALLS:
+            continue
+        call = getattr(decode(body), kind)
         if kind == "error" and call in failing:
             heard = True
             undo.append(call)
@@ -61,23 +80,25 @@ def _after_failure(
     return tuple(undo), tuple(forget)
 
 
-def _records(event: EventHistory) -> list[tuple[str, Any]]:
-    """The calls and what came of them, as they stand now: without what earlier retries took out."""
-    standing: list[tuple[str, Any]] = []
-    for body in event.bodies:
-        kind = kind_of(body)
-        if kind in _OUTCOMES or kind in ("call", "dropped"):
-            standing.append((kind, decode(body)))
-        elif kind == "retry":
-            retry = decode(body)
-            assert isinstance(retry, RetryRecord)
-            gone = frozenset((*retry.undo, *retry.forget))
-            standing = [
-                (kind, one)
-                for kind, one in standing
-                if getattr(one, kind) not in (retry.forget if kind == "call" else gone)
-            ]
-    return standing
+def standing(event: EventHistory) -> list[bytes]:
+    """The event's records behind its own, without what retries took out of them."""
+    found: list[bytes] = []
+    for body in event.bodies[1:]:
+        if kind_of(body) != "retry":
+            found.append(body)
+            continue
+        retry = decode(body)
+        assert isinstance(retry, RetryRecord)
+        found = [one for one in found if not _is_taken_out(one, retry)]
+    return found
+
+
+def _is_taken_out(body: bytes, retry: RetryRecord) -> bool:
+    kind = kind_of(body)
+    if kind not in _OF_CALLS:
+        return False
+    call = getattr(decode(body), kind)
+    return call in retry.forget or (kind != "call" and call in retry.undo)
 
 
 def made_again(event: EventHistory, plan: RetryRecord) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from msgspec import UNSET, Raw
 
 from agentctl.core.event_history import QUESTION, WAITED_FOR, EventHistory
 from agentctl.core.keys import call_of, number_of, path_of
+from agentctl.core.retrying import standing
 from agentctl.errors import SetAsideDamaged
 from agentctl.record_moves import AsideRecord, CancelRecord, RequeuedRecord
 from agentctl.records import (
@@ -99,7 +100,7 @@ def calls_under_way(event: SetAsideEvent, aside: AsideRecord) -> list[str]:
 def plain_lines(history: EventHistory) -> list[bytes]:
     """The lines of an event as a person can read and edit them."""
     lines = [_event_line(history.accepted)]
-    for body in history.bodies[1:]:
+    for body in standing(history):
         kind = kind_of(body)
         if kind in _SHOWN_KINDS and _is_shown(history, kind, body):
             lines.append(_plain(kind, body))
@@ -145,7 +146,7 @@ def _plain(kind: str, body: bytes) -> bytes:
 def aside_record(history: EventHistory, at_us: int) -> AsideRecord:
     """What the journal keeps of an event whose lines lie in `set-aside`."""
     accepted = history.accepted
-    hidden = [Raw(body) for body in history.bodies[1:] if _is_hidden(history, body)]
+    hidden = [Raw(body) for body in standing(history) if _is_hidden(history, body)]
     times = {
         call_of(one): one.at for _, one in history.deliveries if not isinstance(one, CancelRecord)
     }

@@ -62,6 +62,11 @@ class Execution(Protocol):
         ...
 
     @property
+    def cancelled(self) -> bool:
+        """Whether a cancellation is on record, also if it is still to be delivered."""
+        ...
+
+    @property
     def title(self) -> str:
         """The event's address, `Bot#7`, for messages."""
         ...
@@ -82,6 +87,10 @@ class Execution(Protocol):
 
     def key(self, path: str) -> str:
         """A call's key, `Bot-7-3`."""
+        ...
+
+    def comes_later(self, path: str) -> bool:
+        """Whether what undoes a step is made again, after others that were asked for after it."""
         ...
 
     def submit(self, op: Op) -> None:

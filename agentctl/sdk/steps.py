@@ -186,23 +186,37 @@ async def _undoable(
 async def undo_all(loop: HandlerLoop) -> list[Exception]:
     """Undo the steps that are done, the last one first; return what failed for good.
 
-    One that can't be undone keeps none before it from being undone.
+    One that can't be undone keeps none before it from being undone. Retried, it comes last.
     """
     import asyncio
 
     for task in loop.unfinished:
         if task is not asyncio.current_task(loop):
             task.cancel()
-    failed = []
+    failed: list[Exception] = []
+    later: list[tuple[StepOp, Undoing]] = []
     while loop.undoing:
         undoing: Undoing = loop.undoing.pop()
         work = undoing.fn, (undoing.result,)
         try:
             op = _op(loop, undoing.name, work, (undoing.retry, None), undoes=undoing.path)
-            await CallStub(loop, op, f"undo {undoing.name}", sys._getframe())
         except Exception as error:  # noqa: BLE001 - told with what the event failed of
             failed.append(error)
+            continue
+        if loop.execution.comes_later(op.path):
+            later.append((op, undoing))
+        else:
+            await _undo(loop, op, undoing, failed)
+    for op, undoing in later:
+        await _undo(loop, op, undoing, failed)
     return failed
+
+
+async def _undo(loop: HandlerLoop, op: StepOp, undoing: Undoing, failed: list[Exception]) -> None:
+    try:
+        await CallStub(loop, op, f"undo {undoing.name}", sys._getframe())
+    except Exception as error:  # noqa: BLE001 - told with what the event failed of
+        failed.append(error)
 
 
 async def run_steps(

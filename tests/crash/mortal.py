@@ -21,7 +21,7 @@ from mortal_world import ROOT, World, read
 from reading_raw import Seen
 from steady import SteadyLoop
 
-from agentctl import call_key, service_key
+from agentctl import attempt, call_key, service_key
 from agentctl.core.compaction import COMPACTS_AT
 from agentctl.engines.local.desk import FilesDesk
 from agentctl.engines.port import Ended
@@ -95,6 +95,7 @@ class Life:
         self.compacts_at = COMPACTS_AT
         self.clock = TickingClock(self.world.wall_us)
         self.host: Host | None = None
+        self.is_up = False
         self.waiting: list[asyncio.Future[Any]] = []
         self.loop: SteadyLoop | None = None
         self._nonces = (f"{self.world.lives:04x}{n:012x}" for n in itertools.count())
@@ -219,6 +220,7 @@ class Life:
 
         self.host = Host(*bindings, root=ROOT, listener=self, options=options)
         await self.host.__aenter__()
+        self.is_up = True
         for binding in bindings:
             self.world_of(binding.spec.name).recovered()
         return self.host
@@ -237,6 +239,7 @@ class Life:
             # All that waits is parked, or ended: durable, with everything before it.
             for name in self.host.engine.agents:
                 self.world_of(name).settled |= self.seen(name).settled
+                self.world_of(name).failed |= self.seen(name).tried
             before_s = self.clock.monotonic_s()
             if passed >= until_s or not self.clock.jump():
                 return
@@ -252,7 +255,9 @@ class Life:
 
     # -- what capabilities do
 
-    def enter(self, fn: str, args: tuple[object, ...], heard: list[str]) -> str:
+    def enter(
+        self, fn: str, args: tuple[object, ...], heard: list[str], *, in_step: bool = False
+    ) -> str:
         """A capability's code begins; returns the call's key."""
         key, of_service = call_key(), service_key()
         assert key is not None
@@ -263,7 +268,16 @@ class Life:
         own = [one for one in heard if agent_of(one) == agent]
         self.world_of(agent).called(key, of_service, repr((fn, args)), own)
         self.heard(agent, heard)
+        self._attempted(key.rpartition(".")[0] if in_step else key)
         return key
+
+    def _attempted(self, key: str) -> None:
+        world, number = self.world_of(agent_of(key)), attempt()
+        assert number is not None
+        world.attempted(key, number, self.clock.now_us())
+        if world.dies_in_calls and (key, number) not in world.died_in:
+            world.died_in.add((key, number))
+            self.die()
 
     def heard(self, by: str, keys: Sequence[str]) -> None:
         """An event of one agent heard of calls of others, in their answers."""

@@ -27,6 +27,7 @@ class Kept:
     """What a kill left on record: it counts, until the power goes too."""
 
     settled: set[str] = field(default_factory=set)
+    failed: set[tuple[str, int]] = field(default_factory=set)
     told: set[int] = field(default_factory=set)
     accepted: set[int] = field(default_factory=set)
 
@@ -55,6 +56,10 @@ class World:
         buggy: events that may be stuck for a while.
         deleted: events whose instance was deleted after they had ended.
         may_miss: an event may end without having begun, since it was due too long ago.
+        failed: attempts that failed and may never be made again, by key and number.
+        entered: when each attempt was made, each time, by key.
+        inputs: what somebody heard that it is a call's input, by key.
+        dies_in_calls: the program dies in each attempt once; `died_in` are those.
     """
 
     made: dict[str, list[str]] = field(default_factory=dict)
@@ -82,6 +87,11 @@ class World:
     buggy: set[int] = field(default_factory=set)
     deleted: set[int] = field(default_factory=set)
     may_miss: bool = False
+    failed: set[tuple[str, int]] = field(default_factory=set)
+    entered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    dies_in_calls: bool = False
+    died_in: set[tuple[str, int]] = field(default_factory=set)
 
     def breaks(self, promise: str) -> None:
         self.broken.append(promise)
@@ -103,6 +113,29 @@ class World:
             self.breaks(f"the number of {event} was used for two events")
         # The arguments prove what the event had been given when it asked for this.
         self.settled.update(heard)
+
+    def attempted(self, key: str, attempt: int, at_us: int) -> None:
+        """An attempt of a call, or of a step, is entered."""
+        if key in self.settled | self.on_record.settled:
+            self.breaks(f"{key} was tried again: its result had been delivered")
+        if (key, attempt) in self.failed | self.on_record.failed:
+            self.breaks(f"attempt {attempt} of {key} was made again: it had failed")
+        made = self.entered.setdefault(key, [])
+        if attempt > max((one for one, _ in made), default=0) + 1:
+            self.breaks(f"attempt {attempt} of {key} was made after {made}")
+        made.append((attempt, at_us))
+        # It is made once it is durable that those before it failed.
+        self.failed.update((key, before) for before in range(1, attempt))
+
+    def given(self, key: str, value: str) -> None:
+        """Somebody heard that this is what the call waited for."""
+        if self.inputs.setdefault(key, value) != value:
+            self.breaks(f"{key} was decided twice: {self.inputs[key]} and {value}")
+
+    def uses(self, key: str, value: str | None) -> None:
+        """A step that waits for an input runs, with this one."""
+        if key in self.inputs and value != self.inputs[key]:
+            self.breaks(f"{key} has the input {self.inputs[key]}, and ran with {value}")
 
     def accepted(self, number: int) -> None:
         """Somebody heard that an event was accepted."""
@@ -142,6 +175,7 @@ class World:
         """Somebody asks that an event that ended runs again, with these calls."""
         for kept in (self, self.on_record):
             kept.settled -= set(again)
+            kept.failed = {one for one in kept.failed if one[0] not in again}
             kept.told.discard(number)
         self.retried.add(number)
 
@@ -160,6 +194,7 @@ class World:
         for agent, world in (("", twin), *twin.beside.items()):
             left = seen(agent)
             world.on_record.settled |= left.settled
+            world.on_record.failed |= left.tried
             world.on_record.told |= set(left.ended)
             world.on_record.accepted |= set(left.accepted)
         return twin
@@ -174,6 +209,7 @@ class World:
     def recovered(self) -> None:
         """A start has made durable what it found."""
         self.settled |= self.on_record.settled
+        self.failed |= self.on_record.failed
         self.told |= self.on_record.told
         self.acknowledged |= self.on_record.accepted
         self.on_record = Kept()
@@ -294,7 +330,7 @@ def check_state(world: World, seen: Seen, audit: list[tuple[int, str, int]]) -> 
             of = (seen.accepted[record["done"]].get("of") or [""])[0]
         if "deleted" in record:
             states.pop((record["deleted"] or [""])[0], None)
-        state = record.get("state")
+        state = None if "ok" in record else record.get("state")  # a step's is its event's
         if isinstance(state, dict) and "total" in state:
             states[of] = state["total"]
     if states != totals:

@@ -29,6 +29,8 @@ VERBS = {
     "unschedule": "schedule cancelled",
     "paused": "schedule paused",
     "resumed": "schedule resumed",
+    "waiting": "asked",
+    "answer": "answered",
 }
 OF_SCHEDULES = ("schedule", "skipped", "unschedule", "paused", "resumed")
 NOT_OF_AN_EVENT = ("journal", "stop", "stopping", "answered", "told", *OF_SCHEDULES)
@@ -79,6 +81,10 @@ def is_made_by_call(record: dict[str, Any]) -> bool:
     return made and "from" in record
 
 
+def is_question(record: dict[str, Any]) -> bool:
+    return kind(record) == "call" and record["fn"] == "question"
+
+
 def moves(record: dict[str, Any]) -> bool:
     """Whether an event's record moves its schedule on."""
     return "schedule" in record and not record.get("beside")
@@ -95,6 +101,7 @@ class Seen:
             self.records.pop()  # cut short
         self.accepted: dict[int, dict[str, Any]] = {}
         self.outcomes: set[str] = set()
+        self._tried: set[tuple[str, int]] = set()
         self.ended: list[int] = []
         self.asides: set[int] = set()
         returning: set[int] = set()
@@ -107,10 +114,14 @@ class Seen:
                     returning.add(event)
             elif name in ("ok", "error", "dropped"):
                 self.outcomes.add(record[name])
+            elif name == "tried":
+                self._tried.add((record[name], record["attempt"]))
             elif is_end(record):
                 self.ended.append(event)
             elif name == "retry":
-                self.outcomes -= {*record.get("undo", ()), *record.get("forget", ())}
+                anew = {*record.get("undo", ()), *record.get("forget", ())}
+                self.outcomes -= anew
+                self._tried = {one for one in self._tried if one[0] not in anew}
                 if event in self.ended:
                     self.ended.remove(event)
             elif name == "aside":
@@ -141,6 +152,11 @@ class Seen:
     def settled(self) -> set[str]:
         """The keys of calls with an outcome: never to be made again, unless the power goes."""
         return {self.key(call) for call in self.outcomes}
+
+    @property
+    def tried(self) -> set[tuple[str, int]]:
+        """The attempts that failed, by key and number: never to be made again, as above."""
+        return {(self.key(call), attempt) for call, attempt in self._tried}
 
     def key(self, call: str) -> str:
         event = self.accepted.get(int(call.partition("-")[0]), {})
@@ -195,7 +211,10 @@ class Seen:
                     lines.append((record["at"], "requeued", record["was"]))
                 if record.get("missed", 0) and name == "event":
                     lines.append((record["at"], "missed", 0))
-                lines.append((record["at"], VERBS[name], event))
+                of = 0 if name in ("waiting", "answer") else event
+                lines.append((record["at"], VERBS[name], of))
+            if is_question(record) and not carried_over and not again:
+                lines.append((record["at"], "asked", 0))
             if name == "skipped" and not carried_over:
                 lines.append((record["at"], SKIPS[record.get("why", "missed")], 0))
             if name == "aside":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.core.retrying import made_again, plan_retry
+from agentctl.core.retrying import made_again, plan_retry, undone_later
 from agentctl.records import encode
 
 EVENT = ('{"event":1,"handler":"h","args":[],"nonce":"ab"}', '{"start":1,"at":1}')
@@ -123,3 +123,17 @@ def test_finished_calls_that_may_be_made_again_are_named_and_timers_are_not(fold
     lines = [call(1), call(2, "timer"), '{"fired":"1-2"}', error(1), call(3, "Api.put"), ok(3)]
     event, made = plan(fold(*EVENT, *lines, failed(1)))
     assert made_again(event, made) == ("Api.get", "Api.put")
+
+
+def undoing(path, of):
+    return f'{{"call":"1-{path}","fn":"step","step":"pay","undoes":"1-{of}"}}'
+
+
+def test_q14_what_is_undone_anew_comes_after_what_was_undone_behind_it(fold):
+    steps = [call(1), ok(1), call(2), ok(2), call(3), error(3)]
+    torn = [undoing("4.1", 2), error("4.1"), undoing("4.2", 1), ok("4.2"), failed(3, "4.1")]
+    event, made = plan(fold(*EVENT, *steps, *torn))
+    assert not undone_later(event, "4.1")
+    assert (made.undo, made.forget) == (("1-4.1",), ())
+    event.fold("retry", made, encode(made))
+    assert [undone_later(event, path) for path in ("4.1", "4.2", "4.3")] == [True, False, False]

@@ -121,6 +121,29 @@ def test_a_requeued_event_keeps_its_key_lane_origin_and_random_part(fold):
     assert encode(after.accepted) == REFUND.encode()
 
 
+def test_r8_what_a_retry_took_out_of_the_record_isnt_put_back(fold):
+    lines = [
+        REFUND,
+        '{"start":1,"at":20}',
+        '{"call":"1-1","fn":"Api.one","args":[],"at":20}',
+        '{"error":"1-1","type":"x.Y","at":21}',
+        '{"call":"1-2","fn":"Api.tidy","args":[],"at":21}',
+        '{"ok":"1-2","value":1,"at":22}',
+        '{"failed":1,"type":"x.Y","calls":["1-1"],"at":23}',
+        '{"retry":1,"undo":["1-1"],"forget":["1-2"],"at":30}',
+        '{"start":1,"at":31}',
+        '{"ok":"1-1","value":2,"at":32}',
+        '{"call":"1-2","fn":"Api.kill","args":[],"at":32}',
+        '{"again":1,"at":33}',
+    ]
+    _, after = journal(fold, lines)
+    assert [(path, record.at) for path, record in after.deliveries] == [("1", 32)]
+    assert {path: call.fn for path, call in after.calls.items()} == {
+        "1": "Api.one",
+        "2": "Api.kill",
+    }
+
+
 def test_r21_a_requeued_event_keeps_its_inputs_though_nothing_came_of_any_call(fold):
     lines = [
         REFUND,

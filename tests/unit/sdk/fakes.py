@@ -44,7 +44,7 @@ class FakeRun:
         spec = spec_of(cls)
         self.identity = ("ada",) if spec.identity else ()
         self.occurrence = occurrence
-        self.replaying = False
+        self.replaying = self.cancelled = False
         self.ops: list[Op] = []
         self.open: dict[str, Op] = {}
         self.dropped: list[str] = []
@@ -62,6 +62,9 @@ class FakeRun:
     def schedules(self, path: str) -> Sequence[Sent]:
         self.read_at.append(path)
         return self._named
+
+    def comes_later(self, path: str) -> bool:
+        return False
 
     def submit(self, op: Op) -> None:
         self.ops.append(op)

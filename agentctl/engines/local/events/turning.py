@@ -16,6 +16,7 @@ import msgspec
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
+from agentctl.core.retrying import undone_later
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events import endings
 from agentctl.engines.local.events.attempts import Attempts
@@ -74,6 +75,11 @@ class Turning(ABC):
         return self._ledger.replay is not None
 
     @property
+    def cancelled(self) -> bool:
+        """Whether a cancellation is on record, also if it is still to be delivered."""
+        return self.history.cancel is not None
+
+    @property
     def title(self) -> str:
         """The event's address."""
         return str(self.site.address(self.accepted))
@@ -112,6 +118,10 @@ class Turning(ABC):
         )
         self._rest.note_difference()
         return msgspec.json.decode(seen, type=list[Sent])
+
+    def comes_later(self, path: str) -> bool:
+        """Whether what undoes a step is made again, after others that were asked for after it."""
+        return self.replaying and undone_later(self.history, path)
 
     def submit(self, op: Op) -> None:
         """Take what the handler asks for."""

@@ -37,7 +37,8 @@ async def undone_if_failed(
                 f"{what}, and what it had done wasn't all undone", [*first, *failed]
             ) from None
         raise
-    if loop.cancelling and loop.undoing:  # it swallowed the cancellation, and ends by it anyway
+    if loop.undoing and (loop.cancelling or loop.execution.cancelled):
+        # It swallowed the cancellation, or had returned before it came; it ends by it anyway.
         await _undo(loop)
     return value
 
