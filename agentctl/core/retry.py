@@ -108,14 +108,17 @@ class RetryPolicy:
         attempts: object = self.max_attempts
         if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
             raise UsageError(
-                f"max_attempts is {attempts!r}, and must be at least 1: the first one counts"
+                f"max_attempts is {attempts!r}, and must be a whole number from 1 on",
+                hint="the first attempt counts",
             )
         backoff: object = self.backoff
         if not isinstance(backoff, (Fixed, Exponential)):
             raise UsageError(f"the backoff is {backoff!r}", hint="give Fixed(…) or Exponential(…)")
         if not (_is_number(self.jitter) and 0 <= self.jitter <= 1):
             raise UsageError(f"the jitter is {self.jitter!r}, and must be from 0 to 1")
-        errors: tuple[object, ...] = self.retry_on or ()
+        errors: object = self.retry_on or ()
+        if not isinstance(errors, tuple):
+            raise UsageError(f"retry_on is {errors!r}", hint="give a tuple: retry_on=(OSError,)")
         for one in errors:
             if not (isinstance(one, type) and issubclass(one, Exception)):
                 raise UsageError(f"retry_on has {one!r}, and takes types of errors")

@@ -66,8 +66,11 @@ def attempt() -> int | None:
     return ctx.attempt if ctx else None
 
 
-def handler_loop(what: str) -> HandlerLoop:
+def handler_loop(what: str, instead: str = "use Python's own out here") -> HandlerLoop:
     """The loop of the handler whose code runs.
+
+    Args:
+        instead: how to go on where there is none.
 
     Raises:
         AgentctlError: none does; `what` works only in one.
@@ -79,7 +82,7 @@ def handler_loop(what: str) -> HandlerLoop:
                 f"{what} works in a handler, not inside a step",
                 hint="a step is one call: do it before or after the step, or as one of its own",
             )
-        raise AgentctlError(f"{what} works in a handler", hint="use Python's own out here")
+        raise AgentctlError(f"{what} works in a handler", hint=instead)
     return loop
 
 

@@ -78,7 +78,7 @@ async def question(text: str, type_: type[T], /, *, timeout: Duration | None = N
     Raises:
         UsageError: it isn't asked in a handler, or makes no sense.
     """
-    loop = handler_loop("question()")
+    loop = handler_loop("question()", "out here nobody could answer it")
     loop.refuse_once_closed()
     what = _input_type(text, type_)
     path = loop.branch().next_path()

@@ -31,6 +31,7 @@ class StepBody:
     __slots__ = ("_fn", "signature")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
+        _refuse_called(fn)
         if isinstance(fn, BoundHandler):
             fn = fn.method
         self._fn = fn
@@ -39,6 +40,16 @@ class StepBody:
     def on(self, original: object, copy: object) -> Callable[..., Any]:
         """The code as it works on a copy of the handler's object."""
         return _exchanged(self._fn, original, copy)  # type: ignore[no-any-return]
+
+
+def _refuse_called(fn: object) -> None:
+    if not inspect.iscoroutine(fn):
+        return
+    fn.close()
+    raise UsageError(
+        f"{fn.__qualname__}() is called already, and can't be a step",
+        hint="give the function itself, and its arguments behind it",
+    )
 
 
 def _exchanged(value: Any, original: object, copy: object) -> Any:

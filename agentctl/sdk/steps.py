@@ -13,7 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 from agentctl.core.retry import ONCE, RetryPolicy
-from agentctl.errors import NotRecordable, StepFailed, UsageError
+from agentctl.errors import BadArguments, NotRecordable, StepFailed, UsageError
 from agentctl.sdk.capability import DEFAULT_OPTIONS, Duration, options_of
 from agentctl.sdk.context import handler_loop
 from agentctl.sdk.moments import wait_us
@@ -29,6 +29,8 @@ Ts = TypeVarTuple("Ts")
 
 LONGEST_NAME: Final = 128
 """Of a step, in characters."""
+
+_ELSEWHERE: Final = "out here just await the function itself"
 
 
 @dataclass(frozen=True)
@@ -93,14 +95,14 @@ def step(
         UsageError: it isn't used in a handler, or an argument makes no sense.
         BadArguments, NotRecordable: the arguments don't fit the code.
     """
-    loop = handler_loop("step()")
+    loop = handler_loop("step()", _ELSEWHERE)
     loop.refuse_once_closed()
     check_step(name, timeout)
     op = _op(loop, name, (fn, args), (retry, timeout))
     stub = CallStub(loop, op, f"step {name}", _caller())
     if compensate is None:
         return stub
-    StepBody(compensate).signature.bind((None,), {})
+    _check_undoing(name, compensate)
     undoing = compensate, compensate_retry
     return _undoable(loop, stub, (name, op.path), undoing)
 
@@ -119,6 +121,16 @@ def check_step(name: object, timeout: Duration | None) -> None:
         raise UsageError(f"{name!r} can't be a step's name", hint="give it a short text")
     if timeout is not None and wait_us("the timeout", timeout) <= 0:
         raise UsageError(f"a timeout of {timeout} leaves the step {name!r} no time")
+
+
+def _check_undoing(name: str, compensate: Callable[[Any], Awaitable[object]]) -> None:
+    try:
+        StepBody(compensate).signature.bind((None,), {})
+    except BadArguments as error:
+        raise UsageError(
+            f"what undoes the step {name!r} doesn't take its result: {error.message}",
+            hint="it is called with what the step returned, and nothing else",
+        ) from None
 
 
 def _op(
@@ -227,7 +239,10 @@ async def run_steps(
     Raises:
         StepFailed: a step of the plan has no body, or is there twice; none was run.
     """
-    loop = handler_loop("run_steps()")
+    loop = handler_loop("run_steps()", _ELSEWHERE)
+    for one in plan:
+        if not isinstance(one, StepDef):
+            raise UsageError(f"the plan has {one!r:.80}", hint="a plan is a list of StepDef(…)")
     names = [one.name for one in plan]
     for name in names:
         if name not in bodies:

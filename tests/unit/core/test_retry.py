@@ -22,6 +22,7 @@ from agentctl.errors import UsageError
         lambda: RetryPolicy(2, jitter=1.1),
         lambda: RetryPolicy(2, backoff=3),  # type: ignore[arg-type]
         lambda: RetryPolicy(2, retry_on=(BaseException,)),  # type: ignore[arg-type]
+        lambda: RetryPolicy(2, retry_on=OSError),  # type: ignore[arg-type]
         lambda: Fixed(-1),
         lambda: Fixed(float("nan")),
         lambda: Exponential(base=10, cap=5),

@@ -374,12 +374,22 @@ def test_arguments_that_do_not_fit_are_refused_where_the_step_is_made(durable):
                 await step("charge", self.world.charge, "x")  # type: ignore[arg-type]
             elif how == "count":
                 await step("charge", self.world.charge)  # type: ignore[call-arg]
+            elif how == "called":
+                await step("nothing", self.nothing())  # type: ignore[arg-type]
+            elif how == "plan":
+                await run_steps(["nothing"], {"nothing": self.nothing})  # type: ignore[list-item]
             else:
                 await step("charge", self.world.charge, 1, compensate=self.nothing)  # type: ignore[arg-type]
 
         async def nothing(self) -> None: ...
 
-    for how, told in (("type", "argument order"), ("count", "missing"), ("undo", "too many")):
+    for how, told in (
+        ("type", "argument order"),
+        ("count", "missing"),
+        ("called", r"nothing\(\) is called already, and can't be a step"),
+        ("plan", "the plan has 'nothing'\nhint: a plan is a list of StepDef"),
+        ("undo", "what undoes the step 'charge' doesn't take its result"),
+    ):
         with pytest.raises(Stuck, match=told) as stuck:
             durable.run(Wrong, "run_it", how, world=Real())
         assert isinstance(stuck.value.__cause__, BadArguments | Exception)
