@@ -19,6 +19,7 @@ from agentctl import __version__
 from tests.bench import measures
 from tests.bench.due_rows import due_rows
 from tests.bench.rows import Row, asking_rows, beside_rows
+from tests.bench.steps import step_rows
 
 ALONE = (
     "a call costs one sync and about 60 µs of the interpreter's time. Between two syncs the "
@@ -153,6 +154,7 @@ def main() -> int:
         *beside_rows(options.where, options.runs),
         *asking_rows(options.where, options.runs),
         *due_rows(options.where, options.runs),
+        *step_rows(options.where, options.runs),
     ]
     text = page(rows)
     sys.stdout.write(text)

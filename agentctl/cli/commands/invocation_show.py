@@ -131,7 +131,7 @@ class Told:
         args = None if call.args is None else self._shown(call.args)
         what = " ".join(part for part in (call.fn, call.about, args) if part)
         if call.about and call.fn.startswith("step "):
-            what = f"{call.fn} {args}: {call.about}"
+            what = " ".join(part for part in (call.fn, args) if part) + f": {call.about}"
         if call.until_us is not None:
             what = f"{what} until {self.moments(call.until_us)}"
         outcome = call.outcome or ("-" if call.where is None else f"stands at {call.where}")

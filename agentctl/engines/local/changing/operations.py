@@ -35,7 +35,7 @@ from agentctl.engines.local.changing import requeuing, resuming, scheduling
 from agentctl.engines.local.changing.ground import Ground, Standing
 from agentctl.engines.schedules import FireRequest, PauseRequest, UnscheduleRequest
 from agentctl.errors import Conflict, NotFound
-from agentctl.names import Address
+from agentctl.names import Address, format_instance
 from agentctl.record_moves import (
     AnsweredRecord,
     CancelledRecord,
@@ -197,9 +197,11 @@ def _retryable(ground: Ground, found: Found, address: str) -> Any:
         )
     event = ground.whole(found.number)
     if not found.open and is_undone(event) and not failed_undoing(event):
+        instance = format_instance(ground.agent, found.of)
+        delete = f"delete the instance, agentctl agent delete {instance}, and run it again"
         raise Conflict(
             f"{address} was undone: its compensations ran, and what they undid isn't done again",
-            hint="begin anew: delete the instance, or invoke it as a new event",
+            hint=delete if event.accepted.once else "invoke it again, as a new event",
         )
     if (why := ground.why_unable(found.number)) is not None:
         raise Conflict(

@@ -184,7 +184,8 @@ def cancelled(finished: Finished, loop: HandlerLoop) -> End:
 
 def by_cancellation(event: Address, handler: str, record: CancelledRecord) -> End:
     """The end of an event that a cancellation on record ended."""
-    error = Cancelled(f"{event} was cancelled", hint="invoke it again if it is wanted after all")
+    hint = "invoke it again if it is wanted after all; of a workflow, delete its instance before"
+    error = Cancelled(f"{event} was cancelled", hint=hint)
     return End(record, Ended(event, handler, "cancelled"), error)
 
 
