@@ -179,10 +179,11 @@ class EventRun(Turning):
     def give(self, path: str, record: AnswerRecord) -> None:
         """Go on with an input that is on record, as soon as there is a permit."""
         opened = self._ledger.open[path]
-        if opened.timer is not None:
-            self.site.program.timers.cancel(opened.timer)
+        timer, timers = opened.timer, self.site.program.timers
         opened.stand(record)
-        self.site.goes_on(self.number, path)
+        if timer is None or timers.cancel(timer):
+            self.site.goes_on(self.number, path)
+        # Else its time is over, but for a permit: what goes on then, once, finds the answer.
 
     # -- what comes of calls
 

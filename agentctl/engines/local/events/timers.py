@@ -63,14 +63,17 @@ class Timers:
         self._wait()
         return timer
 
-    def cancel(self, timer: Timer) -> None:
-        """Take a wait back."""
+    def cancel(self, timer: Timer) -> bool:
+        """Take a wait back; False: it is over already, and its callback ran."""
+        if timer.cancelled:
+            return False
         timer.cancelled = True
         self._cancelled += 1
         if self._cancelled > 64 and self._cancelled * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if not entry[2].cancelled]
             heapq.heapify(self._heap)
             self._cancelled = 0
+        return True
 
     @property
     def next_due_s(self) -> float | None:
