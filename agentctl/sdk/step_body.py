@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CellType, FunctionType, MethodType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from agentctl.errors import UsageError
 from agentctl.sdk.signature import CallSignature
 from agentctl.sdk.stubs import method_of
 from agentctl.sdk.timing import BoundHandler
 
-_signatures: Final[WeakKeyDictionary[Any, CallSignature]] = WeakKeyDictionary()
+_SIGNATURE: Final = "__agentctl_signature__"
+"""On a function itself, so that it goes with it: one that a handler defines lives for one event."""
 
 
 class StepBody:
@@ -39,7 +39,7 @@ class StepBody:
 
     def on(self, original: object, copy: object) -> Callable[..., Any]:
         """The code as it works on a copy of the handler's object."""
-        return _exchanged(self._fn, original, copy)  # type: ignore[no-any-return]
+        return _Exchange(original, copy).of(self._fn)  # type: ignore[no-any-return]
 
 
 def _refuse_called(fn: object) -> None:
@@ -52,54 +52,78 @@ def _refuse_called(fn: object) -> None:
     )
 
 
-def _exchanged(value: Any, original: object, copy: object) -> Any:
-    if value is original:
-        return copy
-    match value:
-        case MethodType() if value.__self__ is original:
-            return MethodType(value.__func__, copy)
-        case functools.partial():
-            args = [_exchanged(one, original, copy) for one in value.args]
-            named = {key: _exchanged(one, original, copy) for key, one in value.keywords.items()}
-            return functools.partial(_exchanged(value.func, original, copy), *args, **named)
-        case FunctionType() if value.__closure__:
-            return _with_cells(value, original, copy)
-        case BoundHandler():
-            return _exchanged(value.method, original, copy)
-        case _:
-            return value
+class _Exchange:
+    """The copy in the original's place, also in functions that know themselves and each other."""
+
+    def __init__(self, original: object, copy: object) -> None:
+        self._original = original
+        self._copy = copy
+        self._made: dict[FunctionType, FunctionType] = {}
+
+    def of(self, value: Any) -> Any:
+        """What a value is with the copy; itself where it doesn't know the original."""
+        if value is self._original:
+            return self._copy
+        match value:
+            case MethodType() if value.__self__ is self._original:
+                return MethodType(value.__func__, self._copy)
+            case functools.partial():
+                args = [self.of(one) for one in value.args]
+                named = {key: self.of(one) for key, one in value.keywords.items()}
+                return functools.partial(self.of(value.func), *args, **named)
+            case FunctionType() if self._concerns(value, set()):
+                return self._made.get(value) or self._function(value)
+            case BoundHandler():
+                return self.of(value.method)
+            case _:
+                return value
+
+    def _concerns(self, value: Any, seen: set[FunctionType]) -> bool:
+        match value:
+            case MethodType():
+                return value.__self__ is self._original
+            case BoundHandler():
+                return self._concerns(value.method, seen)
+            case functools.partial():
+                known: Iterable[Any] = (value.func, *value.args, *value.keywords.values())
+            case FunctionType() if value not in seen:
+                seen.add(value)
+                known = map(_content, value.__closure__ or ())
+            case _:
+                return value is self._original
+        return any(self._concerns(one, seen) for one in known)
+
+    def _function(self, fn: FunctionType) -> FunctionType:
+        """The same function, closing over the copy; what it shares with others, it still shares."""
+        cells = fn.__closure__ or ()
+        new = tuple(CellType() if self._concerns(_content(one), set()) else one for one in cells)
+        made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, new)
+        made.__kwdefaults__ = fn.__kwdefaults__
+        vars(made).update(vars(fn))
+        self._made[fn] = made
+        for cell, old in zip(new, cells, strict=True):
+            if cell is not old:
+                cell.cell_contents = self.of(old.cell_contents)
+        return made
 
 
-def _with_cells(fn: FunctionType, original: object, copy: object) -> FunctionType:
-    """The same function, closing over the copy."""
-    cells, changed = [], False
-    for cell in fn.__closure__ or ():
-        try:
-            known = cell.cell_contents
-        except ValueError:  # not yet there: a function that is defined further down
-            cells.append(cell)
-            continue
-        new = known if known is fn else _exchanged(known, original, copy)
-        changed = changed or new is not known
-        cells.append(cell if new is known else CellType(new))
-    if not changed:
-        return fn
-    made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, tuple(cells))
-    made.__kwdefaults__ = fn.__kwdefaults__
-    return made
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet there: of a function that is defined further down
+        return None
 
 
 def _signature_of(fn: Callable[..., Any]) -> CallSignature:
     spec = method_of(fn)
     if spec is not None:
         return spec.signature
-    key = fn.__func__ if isinstance(fn, MethodType) else fn
-    try:
-        known = _signatures.get(key)
-    except TypeError:  # it can't be hashed, or has no weak references
+    function = fn.__func__ if isinstance(fn, MethodType) else fn
+    if not isinstance(function, FunctionType):
         return _made_signature(fn)
+    known: CallSignature | None = vars(function).get(_SIGNATURE)
     if known is None:
-        known = _signatures[key] = _made_signature(fn)
+        known = vars(function)[_SIGNATURE] = _made_signature(fn)
     return known
 
 
