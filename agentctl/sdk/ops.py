@@ -157,6 +157,7 @@ class StepOp(Struct, frozen=True):
         timeout_us: how long one attempt may take.
         state: the state that it begins with, each field as JSON.
         undoes: the path of the step whose result it undoes.
+        repeat: an attempt that a crash cut off is made again (R9).
     """
 
     path: str
@@ -167,6 +168,7 @@ class StepOp(Struct, frozen=True):
     timeout_us: int | None
     state: Mapping[str, bytes]
     undoes: str | None = None
+    repeat: bool = True
 
 
 class QuestionOp(Struct, frozen=True):

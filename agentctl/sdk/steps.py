@@ -13,12 +13,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, TypeVarTuple
 
 from agentctl.core.retry import ONCE, RetryPolicy
-from agentctl.errors import BadArguments, NotRecordable, StepFailed, UsageError
-from agentctl.sdk.capability import DEFAULT_OPTIONS, Duration, options_of
+from agentctl.errors import BadArguments, StepFailed, UsageError
+from agentctl.sdk.capability import DEFAULT_OPTIONS, CallOptions, Duration, options_of
 from agentctl.sdk.context import handler_loop
 from agentctl.sdk.moments import wait_us
 from agentctl.sdk.ops import StepOp
 from agentctl.sdk.step_body import StepBody
+from agentctl.sdk.step_state import snapshot
 from agentctl.sdk.stubs import CallStub, method_of
 
 if TYPE_CHECKING:
@@ -145,42 +146,27 @@ def _op(
     retry, timeout = how
     if retry is not None and not isinstance(retry, RetryPolicy):
         raise UsageError(f"retry is {retry!r}", hint="give a RetryPolicy(…)")
-    body = StepBody(fn)
+    body, options = StepBody(fn), _own_options(fn)
     listed, _ = body.signature.encode(args, {})
     return StepOp(
         loop.branch().next_path(),
         name,
         body,
         listed,
-        retry or _own_policy(fn),
+        retry or options.retry or ONCE,
         None if timeout is None else wait_us("the timeout", timeout),
         snapshot(loop.agent),
         undoes,
+        options.repeat,
     )
 
 
-def _own_policy(fn: Callable[..., Any]) -> RetryPolicy:
+def _own_options(fn: Callable[..., Any]) -> CallOptions:
     """What a capability's method says of itself; how it is bound says no more here."""
     method = method_of(fn)
-    options = (
-        DEFAULT_OPTIONS if method is None else options_of(getattr(method.interface, method.name))
-    )
-    return options.retry or ONCE
-
-
-def snapshot(obj: Any) -> Mapping[str, bytes]:
-    """The state of an event's object, each field as JSON.
-
-    Raises:
-        NotRecordable: a field can't be written down.
-    """
-    fields, values, taken = type(obj).__agentctl_spec__.state, vars(obj), {}
-    for name, one in fields.items():
-        try:
-            taken[name] = one.codec.encode(values[name])
-        except NotRecordable as error:
-            raise NotRecordable(f"the state {name}: {error.message}", path=name) from None
-    return taken
+    if method is None:
+        return DEFAULT_OPTIONS
+    return options_of(getattr(method.interface, method.name))
 
 
 async def _undoable(

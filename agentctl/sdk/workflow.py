@@ -5,6 +5,7 @@ An instance runs once. Its class's own `run` gives what its last step gives, by 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
@@ -134,7 +135,7 @@ class Workflow(Agent):
         return await run_workflow(self)
 
     def result(self, step: Step[R], /) -> R:
-        """An earlier step's result.
+        """An earlier step's result, as it came back; what is done to it, only the caller sees.
 
         Raises:
             UsageError: that step isn't done.
@@ -145,7 +146,7 @@ class Workflow(Agent):
                 f"the step {step.name} of {type(self).__name__} has no result",
                 hint="only what ran before in this run has one",
             )
-        found: R = results[step.name]
+        found: R = copy.deepcopy(results[step.name])
         return found
 
 
@@ -159,19 +160,25 @@ async def run_workflow(workflow: Workflow) -> object:
     return last
 
 
-def share_results(original: object, copy: object) -> None:
+def share_results(original: object, other: object) -> None:
     """Let a step's working copy know the results of the steps before."""
     results = vars(original).get(_RESULTS)
     if results is not None:
-        vars(copy)[_RESULTS] = dict(results)
+        vars(other)[_RESULTS] = results
 
 
 def _steps_of(cls: type) -> tuple[Step[Any], ...]:
     """The steps in the order of their definition, a base's first; one anew keeps its place."""
     found: dict[str, Step[Any]] = {}
     for base in reversed(cls.__mro__):
-        members = vars(base).items()
-        found.update({name: one for name, one in members if isinstance(one, Step)})
+        for name, one in vars(base).items():
+            if isinstance(one, Step):
+                found[name] = one
+            elif name in found:
+                raise BadAgentClass(
+                    f"{base.__qualname__}.{name} takes the place of a step, and is none",
+                    hint="mark it @workflow_step, too",
+                )
     return tuple(found.values())
 
 

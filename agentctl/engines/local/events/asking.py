@@ -36,7 +36,8 @@ def step(event: str, op: StepOp, at_us: int) -> CallRecord:
     """A step, or what undoes one."""
     undoes = None if op.undoes is None else event + op.undoes
     args = UNSET if op.args == b"[]" else Raw(op.args)
-    return CallRecord(event + op.path, "step", op.name, undoes, args=args, at=at_us)
+    name, repeat = event + op.path, op.repeat
+    return CallRecord(name, "step", op.name, undoes, args=args, repeat=repeat, at=at_us)
 
 
 def question(event: str, op: QuestionOp, up: Uptime | None, at_us: int) -> CallRecord:

@@ -19,7 +19,7 @@ from agentctl.engines.local.events.site import Site
 from agentctl.errors import NotRecordable, StepFailed, UsageError
 from agentctl.record_steps import AttemptRecord, StepRecord, TriedRecord, WaitingRecord
 from agentctl.sdk.inputs import WaitForInput
-from agentctl.sdk.ops import CallOp, QuestionOp, StepOp
+from agentctl.sdk.ops import CallOp, Op, QuestionOp, StepOp
 
 
 class Attempts:
@@ -30,19 +30,26 @@ class Attempts:
         self._history = history
         self._ledger = ledger
 
-    @property
-    def _is_ending(self) -> bool:
-        """Whether the attempt that runs is the last one: a cancellation waits for its end."""
-        return self._history.cancel is not None and self._history.cancel.gently
+    def _is_last(self, op: Op) -> bool:
+        """Whether no attempt follows: a cancellation waits for the end of the one that runs.
+
+        What cleans up after it is tried as its own policy says.
+        """
+        cancel = self._history.cancel
+        if cancel is None or not cancel.gently or op.path not in self._history.before_cancel:
+            return False
+        return not (isinstance(op, StepOp) and op.undoes is not None)
 
     def after(self, opened: OpenOp, made: Made, at_us: int) -> Made | Sequence[StepRecord]:
         """What comes of an attempt: the outcome, or what goes on record since there is none yet."""
         if made.waits is not None:
-            if self._is_ending:
+            if self._is_last(opened.op):
                 return failed(StepFailed("it was cancelled before its input came"))
             return [self._waiting(opened, made.waits, at_us)]
         policy, error = self._policy(opened), made.raised
-        if error is None or self._is_ending or not policy.allows_another(opened.attempt, error):
+        if error is None or not policy.allows_another(opened.attempt, error):
+            return made
+        if self._is_last(opened.op):
             return made
         return self._tried(opened, made, policy, at_us)
 

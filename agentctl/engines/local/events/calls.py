@@ -22,9 +22,7 @@ from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.within import within
 from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
 from agentctl.sdk.context import CALL, CallContext
-from agentctl.sdk.ops import (
-    CallOp,
-)
+from agentctl.sdk.ops import CallOp
 
 log = logging.getLogger("agentctl")
 

@@ -79,10 +79,10 @@ def failed(error: BaseException) -> Made:
     return Made(Failure(decode_error(recorded)), error=recorded, raised=error)
 
 
-def unknown_outcome(key: str, op: CallOp) -> UnknownOutcome:
+def unknown_outcome(key: str, name: str) -> UnknownOutcome:
     """The error of a call that a crash cut off and that isn't repeated (R9)."""
     return UnknownOutcome(
-        f"{key} ({op.method.fn}) was cut off by a crash, and isn't repeated",
+        f"{key} ({name}) was cut off by a crash, and isn't repeated",
         hint="find out whether it happened, or ask a person",
     )
 

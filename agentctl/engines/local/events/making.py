@@ -120,18 +120,15 @@ class Making:
                 self._take(opened, lambda: program.timings.ask(timing, sender)), None
             )
             return
+        assert isinstance(op, CallOp | StepOp)
+        unmade = self._why_unmade(opened, op)
+        if unmade is not None:
+            self._ended_unmade(opened, unmade)
+            return
         answer = None if opened.answer is None else bytes(opened.answer.value)
         context = CallContext(key, self._accepted.nonce, opened.attempt, program.clock, answer)
         if isinstance(op, StepOp):
             self._launch_step(opened, op, context)
-            return
-        assert isinstance(op, CallOp)
-        refused = op.denied or self._site.denied(op.field, op.method.name)
-        if refused is not None:
-            self._ended_unmade(opened, Denied(refused))
-            return
-        if opened.cut_off and not opened.repeat:
-            self._ended_unmade(opened, unknown_outcome(key, op))
             return
         run = CallRun(
             op,
@@ -142,6 +139,17 @@ class Making:
             self._entered,
         )
         self._spawn(opened, op.method.fn, lambda: run_call(run))
+
+    def _why_unmade(self, opened: OpenOp, op: CallOp | StepOp) -> Exception | None:
+        """What the handler gets in the place of a call that may not be made, or not again."""
+        name = op.method.fn if isinstance(op, CallOp) else f"step {op.name}"
+        if isinstance(op, CallOp):
+            refused = op.denied or self._site.denied(op.field, op.method.name)
+            if refused is not None:
+                return Denied(refused)
+        if opened.cut_off and not opened.repeat:
+            return unknown_outcome(self.key_begins + op.path, name)
+        return None
 
     def _launch_step(self, opened: OpenOp, op: StepOp, context: CallContext) -> None:
         run = StepRun(

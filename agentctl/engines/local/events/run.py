@@ -225,6 +225,7 @@ class EventRun(Turning):
     def cancel(self, record: CancelRecord) -> None:
         """Raise a cancellation that is on record in the handler where it waits (R20)."""
         self.history.cancel = record
+        self.history.before_cancel = frozenset(self._ledger.open)
         if record.gently:
             self._loop.cancelling = True
             return

@@ -1,7 +1,8 @@
 """Running one attempt of a step: code of the project, on the ordinary loop, on a copy of the state.
 
 What the attempt changes of the state comes back with its result, and with nothing else. It calls
-capabilities directly; policy, time limits and turns hold for these calls as for any.
+capabilities directly: what is denied, time limits and turns hold for these calls as for any, but
+none of them is tried again by itself. Code that goes on behind its attempt's end calls nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from agentctl.engines.local.events.endings import join_members
 from agentctl.engines.local.events.made import Made, failed, succeeded
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.within import within
-from agentctl.errors import AgentctlError, Denied, NotRecordable, UsageError
+from agentctl.errors import Denied, Dropped, NotRecordable, UsageError
 from agentctl.sdk.agent import build, spec_of
 from agentctl.sdk.capability import MethodSpec, is_blocking
 from agentctl.sdk.context import CALL, CallContext
@@ -28,7 +29,7 @@ from agentctl.sdk.inputs import WaitForInput
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.ops import StepOp
 from agentctl.sdk.scope import SCOPE
-from agentctl.sdk.steps import snapshot
+from agentctl.sdk.step_state import changes
 from agentctl.sdk.workflow import share_results
 
 
@@ -53,11 +54,16 @@ class StepRun(Struct, frozen=True):
 
 
 class Attempt:
-    """One attempt, as its code sees it; implements `StepScope`."""
+    """One attempt, as its code sees it; implements `StepScope`.
+
+    Attributes:
+        over: it has its outcome, or nobody waits for one.
+    """
 
     def __init__(self, run: StepRun) -> None:
         self._run = run
         self._calls = 0
+        self.over = False
         self.loop = run.loop
         self.original = run.loop.agent
 
@@ -72,7 +78,10 @@ class Attempt:
 
         Raises:
             BadArguments: they don't fit the method.
+            Dropped: the attempt is over; another may be under way.
         """
+        if self.over:
+            raise Dropped(f"{self._run.context.key}: this attempt is over")
         method.signature.bind(*given)
         self._calls += 1
         key = f"{self._run.context.key}.{self._calls}"
@@ -130,6 +139,7 @@ async def run_step(run: StepRun) -> Made:
             raise
         return failed(error)
     finally:
+        attempt.over = True
         CALL.reset(tokens[0])
         SCOPE.reset(tokens[1])
 
@@ -165,11 +175,9 @@ async def _worked(run: StepRun, copy: Any) -> Any:
 def _with_state(made: Made, op: StepOp, copy: Any) -> Made:
     """Add what the attempt changed of the state; if that can't be recorded, the step failed."""
     try:
-        changed = {name: raw for name, raw in snapshot(copy).items() if raw != op.state[name]}
+        changed = changes(copy, op.state)
     except NotRecordable as error:
         return failed(NotRecordable(f"the step {op.name}: {error.message}", path=error.path))
-    except KeyError as error:
-        return failed(NotRecordable(f"the step {op.name} deleted the state {error}"))
     if not changed:
         return made
     outcome = made.outcome
@@ -177,17 +185,3 @@ def _with_state(made: Made, op: StepOp, copy: Any) -> Made:
     return structs.replace(
         made, state=join_members(changed), outcome=Result(outcome.value, changed)
     )
-
-
-def put_in_place(loop: HandlerLoop, state: Mapping[str, bytes]) -> None:
-    """Give the handler's own object what a step changed.
-
-    Raises:
-        AgentctlError: the class has no such state any more.
-    """
-    fields = spec_of(type(loop.agent)).state
-    for name, raw in state.items():
-        try:
-            vars(loop.agent)[name] = fields[name].codec.decode(raw)
-        except (NotRecordable, KeyError) as error:
-            raise AgentctlError(f"the recorded state {name} no longer fits: {error}") from None

@@ -27,12 +27,12 @@ from agentctl.engines.local.events.making import Making
 from agentctl.engines.local.events.open_op import OpenOp
 from agentctl.engines.local.events.resting import Resting
 from agentctl.engines.local.events.site import Site
-from agentctl.engines.local.events.stepping import put_in_place
 from agentctl.engines.local.events.turns import SLOW_TURN_S
 from agentctl.records import BugRecord, ParkedRecord, StartRecord
 from agentctl.sdk.execution import Failure, Outcome, Result
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.ops import Op
+from agentctl.sdk.step_state import put_in_place
 from agentctl.times import SECOND_US
 
 
@@ -150,7 +150,7 @@ class Turning(ABC):
         if isinstance(outcome, Failure):
             endings.mark_delivered(outcome.error, self._ledger.call_id(path), raised)
         elif isinstance(outcome, Result) and outcome.state is not None:
-            put_in_place(self._loop, outcome.state)
+            put_in_place(self._loop.agent, outcome.state)
         self._loop.deliver(path, outcome, at_us)
         self._turn()
 

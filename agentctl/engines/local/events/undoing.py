@@ -26,21 +26,31 @@ async def undone_if_failed(
     try:
         value = await handler()
     except BaseException as error:
-        cancelled = loop.cancelling and isinstance(error, asyncio.CancelledError)
-        if not loop.undoing or not (cancelled or is_failure(error)):
+        # Where it ends cancelled, also a clean-up that raised leaves the rest to be undone.
+        ends = is_failure(error) or (_is_cancelled(loop) and _is_its_own(error))
+        if not loop.undoing or not ends:
             raise
         failed = await _undo(loop)
         if failed:
-            first = [] if cancelled else [error]
-            what = "it was cancelled" if cancelled else "it failed"
+            first = [] if isinstance(error, asyncio.CancelledError) else [error]
+            what = "it was cancelled" if _is_cancelled(loop) else "it failed"
             raise BaseExceptionGroup(
                 f"{what}, and what it had done wasn't all undone", [*first, *failed]
             ) from None
         raise
-    if loop.undoing and (loop.cancelling or loop.execution.cancelled):
+    if loop.undoing and _is_cancelled(loop):
         # It swallowed the cancellation, or had returned before it came; it ends by it anyway.
         await _undo(loop)
     return value
+
+
+def _is_cancelled(loop: HandlerLoop) -> bool:
+    return loop.cancelling or loop.execution.cancelled
+
+
+def _is_its_own(error: BaseException) -> bool:
+    """Whether the handler came to this; else its program lets go of it."""
+    return isinstance(error, Exception | asyncio.CancelledError)
 
 
 async def _undo(loop: HandlerLoop) -> list[Exception]:
