@@ -8,7 +8,7 @@ The loop *submits* what the handler asks for and *drops* what nobody waits for a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -16,11 +16,6 @@ from agentctl.core.lanes import Priority
 from agentctl.core.lifecycle import Cancellation
 from agentctl.core.timing import Sent, Timing
 from agentctl.names import Address
-
-if TYPE_CHECKING:
-    pass
-
-
 from agentctl.sdk.ops import Op, Target
 
 
