@@ -7,9 +7,19 @@ import threading
 
 import pytest
 
-from agentctl import Agent, Capability, RetryPolicy, attempt, handler, step
+from agentctl import (
+    Agent,
+    Capability,
+    RetryPolicy,
+    WaitForInput,
+    attempt,
+    call,
+    handler,
+    step,
+)
 from agentctl.engines.local.events import within as module
 from agentctl.engines.local.events.within import within
+from agentctl.errors import UsageError
 from agentctl.testing import Durable
 
 A_MOMENT_US = 10_000
@@ -100,10 +110,28 @@ class World(Capability):
     async def note(self) -> None:
         self.made.append(attempt() or 0)
 
+    @call(timeout=5)
+    async def exit(self) -> None:
+        raise SystemExit(3)
+
+    async def waits(self) -> None:
+        raise WaitForInput("for whom?", str)
+
 
 class Bot(Agent):
     world: World
-    refused: list[str] = []
+
+    @handler
+    async def dies(self) -> None:
+        await self.world.exit()
+
+    @handler
+    async def asks(self) -> str:
+        try:
+            await self.world.waits()
+        except UsageError as error:
+            return error.message
+        return "asked"
 
     @handler
     async def lingers(self) -> None:
@@ -132,3 +160,15 @@ def test_an_attempt_that_was_left_behind_calls_nothing_beside_the_next_one(caplo
     Durable().run(Bot, "lingers", world=world)
     assert world.made == []
     assert "went on after its time was over" in caplog.text
+
+
+def test_r7_an_exit_within_its_time_is_the_program_s_death_and_no_stop():
+    durable = Durable()
+    with pytest.raises(SystemExit):
+        durable.run(Bot, "dies", world=World())
+    assert durable.journals["Bot"].splitlines()[-1].startswith(b'{"call":"1-1"')
+
+
+def test_a_wait_for_an_input_outside_of_a_step_is_an_error_and_no_death():
+    said = Durable().run(Bot, "asks", world=World())
+    assert said == "World.waits raised WaitForInput, which only a step may"

@@ -20,8 +20,10 @@ from agentctl.core.retry import RetryPolicy
 from agentctl.engines.local.events.made import Made, failed, succeeded
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.within import within
+from agentctl.errors import UsageError
 from agentctl.sdk.capability import CallOptions, is_blocking, merged_options, options_of
 from agentctl.sdk.context import CALL, CallContext
+from agentctl.sdk.inputs import WaitForInput
 from agentctl.sdk.ops import CallOp
 
 log = logging.getLogger("agentctl")
@@ -116,6 +118,9 @@ async def _make(run: CallRun) -> Made:
             value = await work
         else:
             value = await within(timeout_us, work, ": ".join(label))
+    except WaitForInput:
+        wrong = f"{run.op.method.fn} raised WaitForInput, which only a step may"
+        return failed(UsageError(wrong, hint="call it in a step; a handler uses wait_for_input()"))
     except Exception as error:  # noqa: BLE001 - the handler gets it
         return failed(error)
     except asyncio.CancelledError as error:

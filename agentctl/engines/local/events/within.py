@@ -28,21 +28,35 @@ async def within(timeout_us: int, work: Awaitable[Any], what: str) -> Any:
     Raises:
         TimeoutError: it took longer.
         asyncio.CancelledError: the call was dropped from outside.
+        BaseException: whatever ends the program, as the code raised it.
     """
     task = asyncio.ensure_future(_awaited(work))
     try:
         await asyncio.wait({task}, timeout=timeout_us / SECOND_US)
         if task.done():
-            return task.result()
+            return _came_of(task)
     except asyncio.CancelledError:
         await _stop(task, what)
         raise
     await _stop(task, what)
+    if task.done() and not task.cancelled() and task.exception() is None:
+        _came_of(task)  # only what ends the program is of interest
     raise TimeoutError(f"it took longer than {timeout_us / SECOND_US:g} s")
 
 
-async def _awaited(work: Awaitable[Any]) -> Any:
-    return await work
+async def _awaited(work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return await work, None
+    except (SystemExit, KeyboardInterrupt) as error:
+        # A task that raised it would stop the loop as a person does; it is the program's death.
+        return None, error
+
+
+def _came_of(task: asyncio.Task[tuple[Any, BaseException | None]]) -> Any:
+    value, error = task.result()
+    if error is not None:
+        raise error
+    return value
 
 
 async def _stop(task: asyncio.Task[Any], what: str) -> None:
