@@ -41,15 +41,17 @@ class Attempts:
         return not (isinstance(op, StepOp) and op.undoes is not None)
 
     def after(self, opened: OpenOp, made: Made, at_us: int) -> Made | Sequence[StepRecord]:
-        """What comes of an attempt: the outcome, or what goes on record since there is none yet."""
+        """What comes of an attempt: the outcome, or what goes on record since there is none yet.
+
+        Not asked of one that is final anyhow.
+        """
         if made.waits is not None:
             if self._is_last(opened.op):
                 return failed(StepFailed("it was cancelled before its input came"))
             return [self._waiting(opened, made.waits, at_us)]
         policy, error = self._policy(opened), made.raised
-        if error is None or not policy.allows_another(opened.attempt, error):
-            return made
-        if self._is_last(opened.op):
+        assert error is not None
+        if self._is_last(opened.op) or not policy.allows_another(opened.attempt, error):
             return made
         return self._tried(opened, made, policy, at_us)
 

@@ -49,6 +49,11 @@ class Made(Struct, frozen=True):
     state: bytes | None = None
     waits: WaitForInput | None = None
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it is its call's outcome, whatever the policy says."""
+        return self.raised is None and self.waits is None
+
     def record(self, call: str, at_us: int) -> OkRecord | ErrorRecord:
         """What goes on record."""
         error = self.error

@@ -142,12 +142,12 @@ class Making:
 
     def _why_unmade(self, opened: OpenOp, op: CallOp | StepOp) -> Exception | None:
         """What the handler gets in the place of a call that may not be made, or not again."""
-        name = op.method.fn if isinstance(op, CallOp) else f"step {op.name}"
         if isinstance(op, CallOp):
             refused = op.denied or self._site.denied(op.field, op.method.name)
             if refused is not None:
                 return Denied(refused)
         if opened.cut_off and not opened.repeat:
+            name = op.method.fn if isinstance(op, CallOp) else f"step {op.name}"
             return unknown_outcome(self.key_begins + op.path, name)
         return None
 

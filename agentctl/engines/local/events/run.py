@@ -191,11 +191,15 @@ class EventRun(Turning):
         if not self._making.waits_for(opened):
             return  # dropped meanwhile: nobody waits for it
         opened.running = None
-        follows = self._attempts.after(opened, made, self.site.program.now_us(self._loop.now_us))
-        if not isinstance(follows, Made):
-            self._go_through(opened, follows)
-            return
-        opened.made = made = follows
+        if made.is_final:
+            opened.made = made
+        else:
+            at_us = self.site.program.now_us(self._loop.now_us)
+            follows = self._attempts.after(opened, made, at_us)
+            if not isinstance(follows, Made):
+                self._go_through(opened, follows)
+                return
+            opened.made = follows
         path = opened.op.path
         if holds_permit(opened.op):
             self.go_on(path)
