@@ -5,7 +5,6 @@ They cross the port in `execution`; an engine says what comes of each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
@@ -155,7 +154,6 @@ class StepOp(Struct, frozen=True):
         args: the arguments as a JSON list.
         policy: how often it is tried.
         timeout_us: how long one attempt may take.
-        state: the state that it begins with, each field as JSON.
         undoes: the path of the step whose result it undoes.
         repeat: an attempt that a crash cut off is made again (R9).
     """
@@ -166,7 +164,6 @@ class StepOp(Struct, frozen=True):
     args: bytes
     policy: RetryPolicy
     timeout_us: int | None
-    state: Mapping[str, bytes]
     undoes: str | None = None
     repeat: bool = True
 

@@ -19,7 +19,6 @@ from agentctl.sdk.context import handler_loop
 from agentctl.sdk.moments import wait_us
 from agentctl.sdk.ops import StepOp
 from agentctl.sdk.step_body import StepBody
-from agentctl.sdk.step_state import snapshot
 from agentctl.sdk.stubs import CallStub, method_of
 
 if TYPE_CHECKING:
@@ -155,7 +154,6 @@ def _op(
         listed,
         retry or options.retry or ONCE,
         None if timeout is None else wait_us("the timeout", timeout),
-        snapshot(loop.agent),
         undoes,
         options.repeat,
     )

@@ -154,6 +154,7 @@ class Making:
     def _launch_step(self, opened: OpenOp, op: StepOp, context: CallContext) -> None:
         run = StepRun(
             op,
+            opened.state,
             self._loop(),
             context,
             self._site.method,

@@ -7,6 +7,8 @@ at work for it, and it holds no permit.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from agentctl.core.event_history import Stands
@@ -25,6 +27,9 @@ def holds_permit(op: Op) -> bool:
     return isinstance(op, _HOLD)
 
 
+_STATELESS: Final[Mapping[str, bytes]] = MappingProxyType({})
+
+
 class OpenOp:
     """Something the handler asked for, without an outcome yet.
 
@@ -35,6 +40,7 @@ class OpenOp:
         repeat: it may be made again after that.
         rests: no attempt is under way, and the next waits for a time or an input.
         last: the last record of its attempts, waits and inputs.
+        state: of a step: the state that it begins with, each field as JSON.
         until_us: when its wait ends by itself, if it waits.
     """
 
@@ -49,12 +55,14 @@ class OpenOp:
         "repeat",
         "rests",
         "running",
+        "state",
         "timer",
         "until_us",
     )
 
     def __init__(self, op: Op, recorded: CallRecord | None, set_us: int) -> None:
         self.op = op
+        self.state: Mapping[str, bytes] = _STATELESS
         self.running: asyncio.Task[None] | None = None
         self.timer: Timer | None = None
         self.made: Made | None = None

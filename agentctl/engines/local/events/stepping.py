@@ -37,6 +37,7 @@ class StepRun(Struct, frozen=True):
     """One attempt about to be made.
 
     Attributes:
+        state: what the attempt begins with, each field as JSON.
         loop: the handler's.
         method: finds a capability's bound method; `denied` says why policy forbids it, or None.
         take_turn: waits for a slot.
@@ -44,6 +45,7 @@ class StepRun(Struct, frozen=True):
     """
 
     op: StepOp
+    state: Mapping[str, bytes]
     loop: HandlerLoop
     context: CallContext
     method: Callable[[str, str], BoundMethod]
@@ -126,10 +128,10 @@ async def run_step(run: StepRun) -> Made:
     attempt, op = Attempt(run), run.op
     tokens = CALL.set(run.context), SCOPE.set(attempt)
     try:
-        copy = _working_copy(attempt.original, op.state, run.loop)
+        copy = _working_copy(attempt.original, run.state, run.loop)
         value = await _worked(run, copy)
         made = succeeded(op.body.signature, f"the step {op.name}", value)
-        return made if isinstance(made.outcome, Failure) else _with_state(made, op, copy)
+        return made if isinstance(made.outcome, Failure) else _with_state(made, run, copy)
     except WaitForInput as waits:
         return Made(Failure(TimeoutError("no input came in time")), waits=waits)
     except Exception as error:  # noqa: BLE001 - the handler gets it
@@ -172,12 +174,12 @@ async def _worked(run: StepRun, copy: Any) -> Any:
     return await within(op.timeout_us, work, f"{key}: {name}")
 
 
-def _with_state(made: Made, op: StepOp, copy: Any) -> Made:
+def _with_state(made: Made, run: StepRun, copy: Any) -> Made:
     """Add what the attempt changed of the state; if that can't be recorded, the step failed."""
     try:
-        changed = changes(copy, op.state)
+        changed = changes(copy, run.state)
     except NotRecordable as error:
-        return failed(NotRecordable(f"the step {op.name}: {error.message}", path=error.path))
+        return failed(NotRecordable(f"the step {run.op.name}: {error.message}", path=error.path))
     if not changed:
         return made
     outcome = made.outcome

@@ -31,8 +31,8 @@ from agentctl.engines.local.events.turns import SLOW_TURN_S
 from agentctl.records import BugRecord, ParkedRecord, StartRecord
 from agentctl.sdk.execution import Failure, Outcome, Result
 from agentctl.sdk.loop import HandlerLoop
-from agentctl.sdk.ops import Op
-from agentctl.sdk.step_state import put_in_place
+from agentctl.sdk.ops import Op, StepOp
+from agentctl.sdk.step_state import put_in_place, snapshot
 from agentctl.times import SECOND_US
 
 
@@ -124,8 +124,16 @@ class Turning(ABC):
         return self.replaying and undone_later(self.history, path)
 
     def submit(self, op: Op) -> None:
-        """Take what the handler asks for."""
+        """Take what the handler asks for.
+
+        Raises:
+            NotRecordable: it is a step, and the state that it is to begin with can't be recorded.
+        """
+        begins = isinstance(op, StepOp) and op.path not in self.history.ended
+        state = snapshot(self._loop.agent) if begins else None
         self._ledger.submit(op, self._loop.now_us)
+        if state and (opened := self._ledger.open.get(op.path)) is not None:
+            opened.state = state
         self._rest.note_difference()
 
     def drop(self, path: str) -> None:
