@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from agentctl.engines.local.engine import LocalEngine
 from agentctl.engines.local.options import EngineOptions
 from agentctl.engines.local.running.binding import Binding, make_binding
 from agentctl.engines.port import Ended
-from agentctl.errors import NotFound, Stuck
+from agentctl.errors import NotFound, Stuck, UsageError
 from agentctl.hosting import Host
 from agentctl.names import Address, parse_call_key
 from agentctl.nearest import nearest_hint
@@ -82,6 +83,7 @@ class Durable:
 
         Raises:
             NotFound: the agent has no such handler, and no such query.
+            UsageError: the event waits for an input, and for no time: it would wait for ever.
         """
         binding = make_binding(agent, capabilities, settings)
         spec = spec_of(agent)
@@ -95,8 +97,11 @@ class Durable:
             async with self.host(binding) as host:
                 invoker = host.engine.invoker
                 target = Target(agent.__name__, spec.identity_of(identity), handler)
-                ask = invoker.invoke if handler in spec.handlers else invoker.query
-                return await ask(target, args, {})
+                if handler in spec.queries:
+                    return await invoker.query(target, args, {})
+                return await _unless_it_waits(
+                    host.engine, agent.__name__, invoker.invoke(target, args, {})
+                )
 
         return asyncio.run(program())
 
@@ -277,6 +282,46 @@ def _tell(stuck: list[Ended], allowed: bool) -> None:
     raise Stuck(
         f"{count} stuck: {'; '.join(told)}", hint="allow_stuck=True lets a test go on regardless"
     )
+
+
+async def _unless_it_waits(engine: LocalEngine, agent: str, asked: Coroutine[Any, Any, Any]) -> Any:
+    """Wait for the outcome, unless only an input that nobody gives could bring it about."""
+    program, before = asyncio.current_task(), set(engine.agent(agent).open)
+    assert program is not None
+
+    async def watch() -> str:
+        found = await _stands_still(engine, agent, before)
+        program.cancel()
+        return found
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        return await asked
+    except asyncio.CancelledError:
+        if not watching.done():
+            raise
+        program.uncancel()
+        raise UsageError(
+            f"it waits for ever: {watching.result()}",
+            hint="let it wait with durable.trigger(…), and answer with durable.resume(…)",
+        ) from None
+    finally:
+        watching.cancel()
+
+
+async def _stands_still(engine: LocalEngine, agent: str, before: set[int]) -> str:
+    """Wait until no time helps an event that is new; return what it asks for."""
+    runtime = engine.agent(agent)
+    while True:
+        await _until_quiet(engine)
+        for number in sorted(set(runtime.open) - before):
+            run = runtime.runs.get(number)
+            waits = {} if run is None else run.waits()
+            if waits and engine.program.timers.next_due_s is None:
+                asked = "; ".join(wait.text for wait in waits.values())
+                return f"{agent}#{number} asks: {asked}"
+        engine.program.moved.clear()
+        await engine.program.moved.wait()
 
 
 async def _jump_when_quiet(engine: LocalEngine, clock: FakeClock) -> None:

@@ -45,6 +45,7 @@ def answer(what: Meant | None, who: Given, output: Output, *, approve: bool) -> 
         what = only_one(desk, places.choose_agents(place, desk, None))
     agent = what.address.agent
     places.check_known(place, desk, agent)
+    held = desk.holder(agent) is not None
     try:
         document = decide(desk, what, who, approve=approve)
     except NoYesOrNo as error:
@@ -55,11 +56,15 @@ def answer(what: Meant | None, who: Given, output: Output, *, approve: bool) -> 
         output.document(documents.encode(document))
     else:
         output.line(plain(f"{'approved' if approve else 'denied'} {document.call}"))
-        tell_start(place, desk, agent, output)
+        if not held:
+            tell_start(place, desk, agent, output)
     return 0
 
 
 def tell_start(place: places.Place, desk: Desk, agent: str, output: Output) -> None:
-    """Say what it takes that an event goes on, where no program runs its agent."""
+    """Say what it takes that an event goes on, where no program ran its agent when it was asked.
+
+    One that did may be over by now, since it had nothing left to wait for.
+    """
     if desk.holder(agent) is None:
         output.note(f"goes on with the next start: {place.start_of(agent)}")

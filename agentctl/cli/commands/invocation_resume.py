@@ -60,10 +60,12 @@ def execute(request: Request, output: Output) -> int:
     desk = open_desk(place, output)
     agent = request.meant.address.agent
     places.check_known(place, desk, agent)
+    held = desk.holder(agent) is not None
     document = resume(desk, request.meant, request.text, given(request.by, request.note, output))
     if output.options.json:
         output.document(documents.encode(document))
     else:
         output.line(plain(f"resumed {document.call}"))
-        tell_start(place, desk, agent, output)
+        if not held:
+            tell_start(place, desk, agent, output)
     return 0

@@ -35,7 +35,7 @@ class Message:
 
     role: str
     text: str
-    calls: list[ToolCall] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
     answers: str = ""
 
 

@@ -1,4 +1,7 @@
-"""A real model, asked over HTTP as OpenAI's chat completions are; many services speak that."""
+"""A real model, asked over HTTP as OpenAI's chat completions are; many services speak that.
+
+`kavach.toml` binds it by its module and class, with `with = { key = { env = "OPENAI_API_KEY" } }`.
+"""
 
 from __future__ import annotations
 

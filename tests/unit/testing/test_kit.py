@@ -264,6 +264,10 @@ class Desk(Agent):
     shop: Shop
 
     @handler
+    async def name(self) -> str:
+        return await wait_for_input("who is it?", str)
+
+    @handler
     async def refund(self, amount: int) -> str:
         if not await wait_for_input(f"refund {amount}?", bool, timeout=timedelta(days=3)):
             raise AgentError("denied")
@@ -286,6 +290,13 @@ def test_an_answer_of_the_wrong_type_is_refused_as_in_the_shell(durable):
     event = durable.trigger(Desk, "refund", 7, shop=Real())
     with pytest.raises(UsageError, match="answer: expected bool"):
         durable.resume(Desk, event, "yes", shop=Real())
+
+
+def test_an_event_that_would_wait_for_ever_is_said_to_instead_of_hanging(durable):
+    with pytest.raises(UsageError, match=r"it waits for ever: Desk#1 asks: who is it\?"):
+        durable.run(Desk, "name", shop=Real())
+    with pytest.raises(TimeoutError):
+        durable.run(Desk, "refund", 7, shop=Real())
 
 
 def test_small_steps_of_a_fake_clock_add_up_exactly(durable, fake_clock):
