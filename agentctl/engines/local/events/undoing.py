@@ -26,21 +26,33 @@ async def undone_if_failed(
     try:
         value = await handler()
     except BaseException as error:
-        cancelled = loop.cancelling and isinstance(error, asyncio.CancelledError)
-        if not loop.undoing or not (cancelled or is_failure(error)):
+        if not loop.undoing or not (_is_cancelled(loop, error) or is_failure(error)):
             raise
         failed = await _undo(loop)
         if failed:
-            first = [] if cancelled else [error]
-            what = "it was cancelled" if cancelled else "it failed"
-            raise BaseExceptionGroup(
-                f"{what}, and what it had done wasn't all undone", [*first, *failed]
-            ) from None
+            raise _not_all_undone(loop, error, failed) from None
         raise
     if loop.undoing and (loop.cancelling or loop.execution.cancelled):
         # It swallowed the cancellation, or had returned before it came; it ends by it anyway.
-        await _undo(loop)
+        failed = await _undo(loop)
+        if failed:
+            raise _not_all_undone(loop, None, failed)
     return value
+
+
+def _is_cancelled(loop: HandlerLoop, error: BaseException) -> bool:
+    """Whether the event ends by a cancellation: then also one whose clean-up has a bug does."""
+    ends = isinstance(error, Exception | asyncio.CancelledError | BaseExceptionGroup)
+    return (loop.cancelling or loop.execution.cancelled) and not loop.closed and ends
+
+
+def _not_all_undone(
+    loop: HandlerLoop, error: BaseException | None, failed: list[Exception]
+) -> BaseException:
+    first = [] if error is None or isinstance(error, asyncio.CancelledError) else [error]
+    cancelled = loop.cancelling or loop.execution.cancelled
+    what = "it was cancelled" if cancelled else "it failed"
+    return BaseExceptionGroup(f"{what}, and what it had done wasn't all undone", [*first, *failed])
 
 
 async def _undo(loop: HandlerLoop) -> list[Exception]:
