@@ -6,6 +6,7 @@ of the class, whose methods make call stubs (stubs.py); the class bound at start
 
 from __future__ import annotations
 
+import functools
 import inspect
 from abc import ABC
 from collections.abc import Callable, Mapping
@@ -161,6 +162,8 @@ def options_of(function: object) -> CallOptions:
 
 def is_blocking(function: object) -> bool:
     """Whether a method is marked `@blocking`."""
+    while isinstance(function, functools.partial):
+        function = function.func
     return bool(getattr(function, "__agentctl_blocking__", False))
 
 
