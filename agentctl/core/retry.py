@@ -93,7 +93,8 @@ class RetryPolicy:
         max_attempts: the first one counts.
         backoff: how long to wait after a failure.
         jitter: lengthens each wait by chance, up to this share of it: 0.1 is up to a tenth.
-        retry_on: the errors after which another attempt makes sense; None: all.
+        retry_on: the errors after which another attempt makes sense; None: all. Of a group, each
+            must be one of them.
 
     Raises:
         UsageError: it makes no sense.
@@ -132,6 +133,8 @@ class RetryPolicy:
         """Whether another attempt follows the one that failed with this error."""
         if attempt >= self.max_attempts or isinstance(error, NonRetryable):
             return False
+        if isinstance(error, BaseExceptionGroup):
+            return all(self.allows_another(attempt, one) for one in error.exceptions)
         if self.retry_on is not None:
             return isinstance(error, self.retry_on)
         return isinstance(error, Exception) and not _is_final(error)

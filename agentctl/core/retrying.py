@@ -8,6 +8,7 @@ failed of that is made again: the steps themselves are no longer done.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from agentctl.core.event_history import WAITED_FOR, EventHistory
@@ -26,7 +27,7 @@ def plan_retry(event: EventHistory, *, accept: bool, by: str, at_us: int) -> Ret
     undo: tuple[str, ...] = ()
     forget: tuple[str, ...] = ()
     if isinstance(end, FailedRecord) and is_undone(event):
-        undo = failed_undoing(event)
+        forget = failed_undoing(event)
     elif isinstance(end, FailedRecord):
         undo, forget = _after_failure(event, frozenset(end.calls))
     elif accept and bug is not None:
@@ -46,18 +47,13 @@ def failed_undoing(event: EventHistory) -> tuple[str, ...]:
     return tuple(call for call in failing if call in undoing)
 
 
-def undone_later(event: EventHistory, path: str) -> bool:
-    """Whether a retry made this undoing anew: others that it came before are over before it."""
-    calls = list(event.calls)
-    if path not in event.calls:
-        return False
-    after = {one for one in calls[calls.index(path) + 1 :] if event.calls[one].undoes is not None}
-    for one, _ in event.deliveries:
-        if one == path:
-            return False
-        if one in after:
-            return True
-    return False
+def as_recorded(event: EventHistory, paths: Sequence[str]) -> list[str]:
+    """In which order these calls are on record; those that aren't, in their own behind them.
+
+    A retry takes out of the record what couldn't be undone: it is undone behind the rest.
+    """
+    order = {path: index for index, path in enumerate(event.calls)}
+    return sorted(paths, key=lambda path: order.get(path, len(order)))
 
 
 def _after_failure(

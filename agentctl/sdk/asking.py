@@ -6,8 +6,10 @@ import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentctl.sdk.context import handler_loop
 from agentctl.sdk.ops import AskOp
 from agentctl.sdk.registry import Reference
+from agentctl.sdk.scope import SCOPE
 from agentctl.sdk.stubs import CallStub, running_loop
 
 if TYPE_CHECKING:
@@ -23,8 +25,11 @@ def ask(
     Raises:
         BadArguments, NotRecordable: the arguments don't fit; in a handler, at once.
         UsageError: the reference names no instance.
+        AgentctlError: a step's code asks, which would ask anew with each attempt.
     """
     loop = running_loop()
+    if loop is None and SCOPE.get() is not None:
+        loop = handler_loop(f"{reference.cls.__name__}.ref(…).{name}()")
     if loop is None:
         return _invoke(reference, name, args, kwargs)
     return _stub(loop, reference, (name, args, kwargs), query=False)

@@ -84,8 +84,8 @@ class Execution(Protocol):
         """A call's key, `Bot-7-3`."""
         ...
 
-    def comes_later(self, path: str) -> bool:
-        """Whether what undoes a step is made again, after others that were asked for after it."""
+    def as_recorded(self, paths: Sequence[str]) -> Sequence[str]:
+        """Put calls into the order in which they are on record; new ones come last."""
         ...
 
     def submit(self, op: Op) -> None:

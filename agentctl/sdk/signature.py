@@ -6,6 +6,7 @@ may be written in any order; what the class body's surroundings knew is kept for
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import typing
@@ -77,12 +78,23 @@ class CallSignature:
         self._fn = fn
         self._owner = owner
         self._names = names
+        self._method = method
         self._signature = inspect.signature(fn)
         parameters = list(self._signature.parameters.values())[1 if method else 0 :]
         self.parameters: Sequence[inspect.Parameter] = parameters
         self._bindable = self._signature.replace(parameters=parameters)
         plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
         self._exact = len(parameters) if plain else -1
+
+    def given(self, args: Sequence[object], kwargs: Mapping[str, object]) -> CallSignature:
+        """What is left of it once a `functools.partial` has given these arguments.
+
+        Raises:
+            ValueError: they don't fit.
+        """
+        given = (None, *args) if self._method else args
+        rest = functools.partial(self._fn, *given, **kwargs)
+        return CallSignature(rest, self._owner, self._names, title=self.title, method=False)
 
     @cached_property
     def codecs(self) -> Mapping[str, Codec[Any]]:
@@ -125,8 +137,9 @@ class CallSignature:
 
     def _resolved(self, annotation: object, where: str) -> object:
         # What the function itself closes over comes after what surrounded its class.
-        closes = getattr(self._fn, "__closure__", None)
-        closed = inspect.getclosurevars(self._fn).nonlocals if closes else {}
+        fn = self._fn.func if isinstance(self._fn, functools.partial) else self._fn
+        closes = getattr(fn, "__closure__", None)
+        closed = inspect.getclosurevars(fn).nonlocals if closes else {}
         return resolve(annotation, self._owner, {**self._names, **closed}, where)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:

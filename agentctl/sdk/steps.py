@@ -139,7 +139,7 @@ def _op(
     work: tuple[Callable[..., Any], Sequence[Any]],
     how: tuple[RetryPolicy | None, Duration | None],
     *,
-    undoes: str | None = None,
+    undoing: tuple[str, str] | None = None,
 ) -> StepOp:
     fn, args = work
     retry, timeout = how
@@ -147,8 +147,9 @@ def _op(
         raise UsageError(f"retry is {retry!r}", hint="give a RetryPolicy(…)")
     body, options = StepBody(fn), _own_options(fn)
     listed, _ = body.signature.encode(args, {})
+    path, undoes = undoing or (loop.branch().next_path(), None)
     return StepOp(
-        loop.branch().next_path(),
+        path,
         name,
         body,
         listed,
@@ -190,29 +191,22 @@ async def undo_all(loop: HandlerLoop) -> list[Exception]:
         if task is not asyncio.current_task(loop):
             task.cancel()
     failed: list[Exception] = []
-    later: list[tuple[StepOp, Undoing]] = []
     while loop.undoing:
-        undoing: Undoing = loop.undoing.pop()
-        work = undoing.fn, (undoing.result,)
-        try:
-            op = _op(loop, undoing.name, work, (undoing.retry, None), undoes=undoing.path)
-        except Exception as error:  # noqa: BLE001 - told with what the event failed of
-            failed.append(error)
-            continue
-        if loop.execution.comes_later(op.path):
-            later.append((op, undoing))
-        else:
-            await _undo(loop, op, undoing, failed)
-    for op, undoing in later:
-        await _undo(loop, op, undoing, failed)
+        done: list[Undoing] = list(reversed(loop.undoing))
+        loop.undoing.clear()
+        undoings = {loop.branch().next_path(): undoing for undoing in done}
+        for path in loop.execution.as_recorded(list(undoings)):
+            try:
+                await _undo(loop, path, undoings[path])
+            except Exception as error:  # noqa: BLE001 - told with what the event failed of
+                failed.append(error)
     return failed
 
 
-async def _undo(loop: HandlerLoop, op: StepOp, undoing: Undoing, failed: list[Exception]) -> None:
-    try:
-        await CallStub(loop, op, f"undo {undoing.name}", sys._getframe())
-    except Exception as error:  # noqa: BLE001 - told with what the event failed of
-        failed.append(error)
+async def _undo(loop: HandlerLoop, path: str, undoing: Undoing) -> None:
+    work, how = (undoing.fn, (undoing.result,)), (undoing.retry, None)
+    op = _op(loop, undoing.name, work, how, undoing=(path, undoing.path))
+    await CallStub(loop, op, f"undo {undoing.name}", sys._getframe())
 
 
 async def run_steps(

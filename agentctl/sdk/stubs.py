@@ -6,6 +6,7 @@ awaited. It works only while its own event's loop runs.
 
 from __future__ import annotations
 
+import functools
 import sys
 from asyncio import events
 from collections.abc import Callable, Coroutine, Generator
@@ -137,6 +138,8 @@ def _stub_method(
 
 def method_of(fn: object) -> MethodSpec | None:
     """The capability's method that a stub's bound method calls; None if it is none."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
     return getattr(fn, "__agentctl_method__", None)
 
 

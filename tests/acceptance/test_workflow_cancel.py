@@ -10,10 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from agentctl import Cancellation, Cancelled, Capability, Host, Workflow, bind, workflow_step
+from agentctl import (
+    Agent,
+    Cancellation,
+    Cancelled,
+    Capability,
+    Host,
+    Workflow,
+    bind,
+    handler,
+    sleep,
+    step,
+    workflow_step,
+)
+from agentctl.engines.changes import CancelRequest
 from agentctl.errors import Conflict
 
-from .journeys import ENDS, Flow, Gate, Journey, Trip, answer, cancel, until
+from .journeys import ENDS, Flow, Gate, Journey, Trip, World, answer, cancel, until
 from .rounds import HOUR, rest
 
 CANCELLED = Cancellation.CANCELLED
@@ -152,6 +165,45 @@ def test_q14_what_a_cancelled_workflow_had_done_is_undone_in_reverse() -> None:
     asyncio.run(after_the_kill())
     assert [one for one in twin.did() if one != "x car"] == made[-2:]
     assert twin.ends("Trip") == ["cancelled"]
+
+
+class Moody(Agent):
+    """Has done a step, and then waits; its clean-up has a bug, or swallows the cancellation."""
+
+    world: World
+
+    async def undo(self, done: str) -> None:
+        await self.world.do(f"undo {done}")
+
+    @handler
+    async def wait(self, name: str) -> None:
+        await step("first", self.world.do, name, compensate=self.undo)
+        try:
+            await sleep(HOUR)
+        except asyncio.CancelledError:
+            if name == "buggy":
+                raise ValueError("a bug in the clean-up") from None
+
+
+@pytest.mark.parametrize("name", ["buggy", "calm"])
+def test_q14_a_cancelled_event_is_undone_whatever_its_clean_up_does(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    journey = Journey(Moody)
+    journey.real.hopeless.add("undo CALM")
+
+    async def life() -> None:
+        async with journey.life() as host:
+            caller = asyncio.ensure_future(Moody.ref().wait(name))
+            await rest(host)
+            await host.carry_out(CancelRequest("Moody", "c", event=1, running=True))
+            await hear_cancelled(caller)
+
+    asyncio.run(life())
+    assert journey.did() == [name, f"undo {name.upper()}"]
+    assert journey.ends("Moody") == ["cancelled"]
+    wrong = {"buggy": "a bug in the clean-up", "calm": "wasn't all undone"}[name]
+    assert wrong in caplog.text
 
 
 def test_q7_p18_at_each_turn_of_the_loop_no_step_follows_and_there_is_one_end() -> None:

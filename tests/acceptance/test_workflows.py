@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from agentctl import Capability, RetryPolicy, StepFailed, Workflow, attempt, start, workflow_step
+from agentctl import (
+    Capability,
+    NonRetryable,
+    RetryPolicy,
+    StepFailed,
+    Workflow,
+    attempt,
+    start,
+    workflow_step,
+)
+from agentctl.engines.changes import RetryRequest
 
 from .journeys import Flow, Gate, Journey, Strict, Trip, World, answer
 from .rounds import HOUR, rest
@@ -301,6 +311,37 @@ def test_q14_an_undoing_that_fails_for_good_fails_the_event_with_both_errors() -
     assert "x car is down" in told
     assert "leave X HOTEL is hopeless" in told
     assert journey.ends("Trip") == ["failed"]
+
+
+def test_q14_a_retry_undoes_what_could_not_be_undone_wherever_it_dies() -> None:
+    journey = Journey()
+    journey.real.hopeless |= {"leave", "unfly", "x car"}
+    undoings = ["leave X HOTEL", "unfly X FLIGHT"]
+
+    async def life(journey: Journey, *, retries: bool = False) -> None:
+        async with journey.life() as host:
+            if retries:
+                with pytest.raises(ExceptionGroup, match="wasn't all undone"):
+                    await Trip.ref("x").run()
+                journey.real.hopeless = {"x car"}
+                await host.carry_out(RetryRequest("Trip", "again", ("x",), event=1))
+            with pytest.raises(NonRetryable, match="x car is hopeless"):
+                await Trip.ref("x").run()
+
+    asyncio.run(life(journey, retries=True))
+    assert journey.did()[4:] == undoings * 2
+    assert len({one.key for one in journey.real.did}) == 6, "what is made again has another key"
+    records = journey.records("Trip")
+    retried = next(number for number, one in enumerate(records, 1) if "retry" in one)
+    for lines in range(retried, len(records)):
+        twin = journey.cut_at("Trip", lines)
+        over = {one.get("ok") for one in records[:lines]}
+        twin.real.did.clear()
+        asyncio.run(life(twin))
+        left = [
+            what for key, what in zip(("1-5.1", "1-5.2"), undoings, strict=True) if key not in over
+        ]
+        assert twin.did() == left, records[lines - 1]
 
 
 async def look_again(journey: Journey) -> None:

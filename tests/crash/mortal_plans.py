@@ -105,7 +105,7 @@ RETRIES = {
         retry(cold, 1, *UNDOING),
         program(Torn),
         ends=("failed",),
-        undone=("2", "1"),
+        undone=("1", "2"),
     ),
 }
 IN_AN_ATTEMPT = after_an_hour(entered("Tour-1-3.1"))

@@ -80,12 +80,14 @@ class Event:
     Attributes:
         cancelled: the place of its cancellation.
         too_late: steps that the handler had only begun to ask for when that reached it.
+        torn: steps that couldn't be undone, before a retry.
     """
 
     trails: dict[str, Trail] = field(default_factory=dict)
     cancelled: int | None = None
     retried: bool = False
     too_late: list[str] = field(default_factory=list)
+    torn: set[str] = field(default_factory=set)
     errors: list[str] = field(default_factory=list)
 
     @property
@@ -132,13 +134,19 @@ class Event:
             self.errors.append(f"{call} is undone, and wasn't done")
         elif call in self.undone:
             self.errors.append(f"{call} is undone twice")
-        elif any(self.trails[one].ended < done.ended for one in self.undone):
+        elif any(self.trails[one].ended < done.ended for one in self._undone_before(call)):
             self.errors.append(f"{call} is undone after {self.undone}: not in reverse")
+
+    def _undone_before(self, call: str) -> list[str]:
+        """What should have been done before it; what a retry undoes anew comes behind the rest."""
+        return [one for one in self.undone if call not in self.torn or one in self.torn]
 
     def _retry(self, record: Mapping[str, Any]) -> None:
         self.retried = True
         for call in record.get("forget", ()):
-            del self.trails[call]
+            undoes = self.trails.pop(call).undoes
+            if undoes is not None:
+                self.torn.add(undoes)
         for call in record.get("undo", ()):
             before = self.trails[call]
             self.trails[call] = Trail(call, before.place, before.fn, before.name, before.undoes)

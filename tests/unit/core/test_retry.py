@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from agentctl import Exponential, Fixed, RetryPolicy, StepDef, step
-from agentctl.errors import UsageError
+from agentctl.errors import NonRetryable, UsageError
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,13 @@ def test_a_backoff_grows_by_its_factor_up_to_its_cap_and_jitter_lengthens_it():
         15_000_000,
     ]
     assert timedelta(microseconds=policy.delay_us(1, 0)) == timedelta(seconds=10)
+
+
+def test_of_a_group_each_error_must_allow_another_attempt():
+    policy = RetryPolicy(9, retry_on=(OSError, NonRetryable))
+    fine = ExceptionGroup("two", [OSError(), ExceptionGroup("one", [OSError()])])
+    assert policy.allows_another(1, fine)
+    assert not policy.allows_another(9, fine)
+    for other in (ValueError(), NonRetryable("no")):
+        assert not policy.allows_another(1, ExceptionGroup("both", [fine, other]))
+    assert RetryPolicy(2).allows_another(1, ExceptionGroup("any", [ValueError()]))

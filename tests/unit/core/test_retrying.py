@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentctl.core.retrying import made_again, plan_retry, undone_later
+from agentctl.core.retrying import as_recorded, made_again, plan_retry
 from agentctl.records import encode
 
 EVENT = ('{"event":1,"handler":"h","args":[],"nonce":"ab"}', '{"start":1,"at":1}')
@@ -130,10 +130,12 @@ def undoing(path, of):
 
 
 def test_q14_what_is_undone_anew_comes_after_what_was_undone_behind_it(fold):
-    steps = [call(1), ok(1), call(2), ok(2), call(3), error(3)]
-    torn = [undoing("4.1", 2), error("4.1"), undoing("4.2", 1), ok("4.2"), failed(3, "4.1")]
-    event, made = plan(fold(*EVENT, *steps, *torn))
-    assert not undone_later(event, "4.1")
-    assert (made.undo, made.forget) == (("1-4.1",), ())
+    steps = [call(1), ok(1), call(2), ok(2), call(3), ok(3), call(4), error(4)]
+    torn = [undoing("5.1", 3), error("5.1"), undoing("5.2", 2), error("5.2"), undoing("5.3", 1)]
+    event, made = plan(fold(*EVENT, *steps, *torn, ok("5.3"), failed(4, "5.1", "5.2")))
+    order = ["5.1", "5.2", "5.3", "5.4"]
+    assert as_recorded(event, order) == order
+    assert (made.undo, made.forget) == ((), ("1-5.1", "1-5.2"))
+    assert made_again(event, made) == ("undo pay", "undo pay")
     event.fold("retry", made, encode(made))
-    assert [undone_later(event, path) for path in ("4.1", "4.2", "4.3")] == [True, False, False]
+    assert as_recorded(event, order) == ["5.3", "5.1", "5.2", "5.4"]

@@ -63,8 +63,8 @@ class FakeRun:
         self.read_at.append(path)
         return self._named
 
-    def comes_later(self, path: str) -> bool:
-        return False
+    def as_recorded(self, paths: Sequence[str]) -> Sequence[str]:
+        return paths
 
     def submit(self, op: Op) -> None:
         self.ops.append(op)

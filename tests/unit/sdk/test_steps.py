@@ -214,6 +214,9 @@ class Bot(Agent):
     async def asks(self) -> None:
         await question("x", bool)
 
+    async def asks_another(self) -> None:
+        await Bot.ref().charge(1)
+
     async def by_chance(self) -> float:
         return random()
 
@@ -360,6 +363,7 @@ def test_a_plan_runs_in_its_order_with_its_own_policies(durable):
     [
         ("nested", "step\\(\\) works in a handler, not inside a step"),
         ("asks", "question\\(\\) works in a handler, not inside a step"),
+        ("asks_another", "Bot.ref\\(…\\).charge\\(\\) works in a handler, not inside a step"),
         ("by_chance", "random\\(\\) works in a handler, not inside a step"),
         ("times", "works in a handler"),
         ("plain", "isn't async"),

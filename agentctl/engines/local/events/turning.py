@@ -16,7 +16,7 @@ import msgspec
 
 from agentctl.core.event_history import EventHistory
 from agentctl.core.lifecycle import Phase
-from agentctl.core.retrying import undone_later
+from agentctl.core.retrying import as_recorded
 from agentctl.core.timing import Sent
 from agentctl.engines.local.events import endings
 from agentctl.engines.local.events.attempts import Attempts
@@ -119,9 +119,9 @@ class Turning(ABC):
         self._rest.note_difference()
         return msgspec.json.decode(seen, type=list[Sent])
 
-    def comes_later(self, path: str) -> bool:
-        """Whether what undoes a step is made again, after others that were asked for after it."""
-        return self.replaying and undone_later(self.history, path)
+    def as_recorded(self, paths: Sequence[str]) -> Sequence[str]:
+        """Put calls into the order in which they are on record; new ones come last."""
+        return as_recorded(self.history, paths)
 
     def submit(self, op: Op) -> None:
         """Take what the handler asks for.

@@ -27,20 +27,18 @@ async def undone_if_failed(
         value = await handler()
     except BaseException as error:
         # Where it ends cancelled, also a clean-up that raised leaves the rest to be undone.
-        ends = is_failure(error) or (_is_cancelled(loop) and _is_its_own(error))
+        ends = is_failure(error) or (_is_cancelled(loop) and _is_its_own(loop, error))
         if not loop.undoing or not ends:
             raise
         failed = await _undo(loop)
         if failed:
-            first = [] if isinstance(error, asyncio.CancelledError) else [error]
-            what = "it was cancelled" if _is_cancelled(loop) else "it failed"
-            raise BaseExceptionGroup(
-                f"{what}, and what it had done wasn't all undone", [*first, *failed]
-            ) from None
+            raise _not_all_undone(loop, error, failed) from None
         raise
     if loop.undoing and _is_cancelled(loop):
         # It swallowed the cancellation, or had returned before it came; it ends by it anyway.
-        await _undo(loop)
+        failed = await _undo(loop)
+        if failed:
+            raise _not_all_undone(loop, None, failed)
     return value
 
 
@@ -48,9 +46,18 @@ def _is_cancelled(loop: HandlerLoop) -> bool:
     return loop.cancelling or loop.execution.cancelled
 
 
-def _is_its_own(error: BaseException) -> bool:
+def _is_its_own(loop: HandlerLoop, error: BaseException) -> bool:
     """Whether the handler came to this; else its program lets go of it."""
-    return isinstance(error, Exception | asyncio.CancelledError)
+    own = isinstance(error, Exception | asyncio.CancelledError | BaseExceptionGroup)
+    return own and not loop.closed
+
+
+def _not_all_undone(
+    loop: HandlerLoop, error: BaseException | None, failed: list[Exception]
+) -> BaseException:
+    first = [] if error is None or isinstance(error, asyncio.CancelledError) else [error]
+    what = "it was cancelled" if _is_cancelled(loop) else "it failed"
+    return BaseExceptionGroup(f"{what}, and what it had done wasn't all undone", [*first, *failed])
 
 
 async def _undo(loop: HandlerLoop) -> list[Exception]:
