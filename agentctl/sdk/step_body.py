@@ -17,7 +17,8 @@ from agentctl.sdk.signature import CallSignature
 from agentctl.sdk.stubs import method_of
 from agentctl.sdk.timing import BoundHandler
 
-_SIGNATURE: Final = "__agentctl_signature__"
+_OF_FUNCTION: Final = "__agentctl_signature__"
+_OF_METHOD: Final = "__agentctl_method_signature__"
 """On a function itself, so that it goes with it: one that a handler defines lives for one event."""
 
 
@@ -115,15 +116,22 @@ def _content(cell: CellType) -> Any:
 
 
 def _signature_of(fn: Callable[..., Any]) -> CallSignature:
+    if isinstance(fn, functools.partial):
+        part: functools.partial[Any] = fn
+        try:
+            return _signature_of(part.func).given(part.args, part.keywords)
+        except (TypeError, ValueError) as error:
+            raise _no_step(fn, error) from None
     spec = method_of(fn)
     if spec is not None:
         return spec.signature
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     if not isinstance(function, FunctionType):
         return _made_signature(fn)
-    known: CallSignature | None = vars(function).get(_SIGNATURE)
+    kept = _OF_FUNCTION if function is fn else _OF_METHOD
+    known: CallSignature | None = vars(function).get(kept)
     if known is None:
-        known = vars(function)[_SIGNATURE] = _made_signature(fn)
+        known = vars(function)[kept] = _made_signature(fn)
     return known
 
 
@@ -138,6 +146,10 @@ def _made_signature(fn: Callable[..., Any]) -> CallSignature:
         place = {"__module__": getattr(where, "__module__", None) or __name__}
         return CallSignature(fn, type("_Surroundings", (), place), {}, title=title, method=False)
     except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"{fn!r} can't be a step: {error}", hint="give an async function, or a method"
-        ) from None
+        raise _no_step(fn, error) from None
+
+
+def _no_step(fn: object, error: Exception) -> UsageError:
+    return UsageError(
+        f"{fn!r} can't be a step: {error}", hint="give an async function, or a method"
+    )
