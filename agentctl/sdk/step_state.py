@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentctl.errors import AgentctlError, NotRecordable
+from agentctl.sdk.fields import fresh_transients
 
 
 def snapshot(obj: Any) -> Mapping[str, bytes]:
@@ -27,6 +28,21 @@ def snapshot(obj: Any) -> Mapping[str, bytes]:
         except KeyError:
             raise NotRecordable(f"the state {name} was deleted", path=name) from None
     return taken
+
+
+def working_copy(original: Any, state: Mapping[str, bytes]) -> Any:
+    """What the code of a step has as its agent: the same instance, with this state, for itself."""
+    cls = type(original)
+    spec, known = cls.__agentctl_spec__, vars(original)
+    copy = object.__new__(cls)
+    attributes = copy.__dict__
+    for name in (*(one.name for one in spec.identity), *spec.capabilities):
+        attributes[name] = known[name]
+    for name, one in spec.state.items():
+        attributes[name] = one.codec.decode(state[name])
+    if spec.transient:
+        attributes.update(fresh_transients(spec))
+    return copy
 
 
 def changes(obj: Any, before: Mapping[str, bytes]) -> Mapping[str, bytes]:

@@ -21,7 +21,6 @@ from agentctl.engines.local.events.made import Made, failed, succeeded
 from agentctl.engines.local.events.slots import Slots
 from agentctl.engines.local.events.within import within
 from agentctl.errors import Denied, Dropped, NotRecordable, UsageError
-from agentctl.sdk.agent import build, spec_of
 from agentctl.sdk.capability import MethodSpec, is_blocking
 from agentctl.sdk.context import CALL, CallContext
 from agentctl.sdk.execution import Failure, Result
@@ -29,7 +28,7 @@ from agentctl.sdk.inputs import WaitForInput
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.sdk.ops import StepOp
 from agentctl.sdk.scope import SCOPE
-from agentctl.sdk.step_state import changes
+from agentctl.sdk.step_state import changes, working_copy
 from agentctl.sdk.workflow import share_results
 
 
@@ -103,7 +102,8 @@ class Attempt:
         method = self._run.method(field, spec.name)
         if method.slots is not None:
             await self._run.take_turn(method.slots)
-        context = structs.replace(self._run.context, key=key, input=None)
+        whole = self._run.context
+        context = CallContext(key, whole.nonce, whole.attempt, whole.clock)
         call = CALL.set(context)
         scope = SCOPE.set(None)  # what the capability does is no part of the step
         try:
@@ -128,7 +128,8 @@ async def run_step(run: StepRun) -> Made:
     attempt, op = Attempt(run), run.op
     tokens = CALL.set(run.context), SCOPE.set(attempt)
     try:
-        copy = _working_copy(attempt.original, run.state, run.loop)
+        copy = working_copy(attempt.original, run.state)
+        share_results(attempt.original, copy)
         value = await _worked(run, copy)
         made = succeeded(op.body.signature, f"the step {op.name}", value)
         return made if isinstance(made.outcome, Failure) else _with_state(made, run, copy)
@@ -144,15 +145,6 @@ async def run_step(run: StepRun) -> Made:
         attempt.over = True
         CALL.reset(tokens[0])
         SCOPE.reset(tokens[1])
-
-
-def _working_copy(original: Any, state: Mapping[str, bytes], loop: HandlerLoop) -> Any:
-    cls = type(original)
-    spec = spec_of(cls)
-    values = {name: one.codec.decode(state[name]) for name, one in spec.state.items()}
-    copy = build(cls, loop.execution.identity, values, loop)
-    share_results(original, copy)
-    return copy
 
 
 async def _worked(run: StepRun, copy: Any) -> Any:
