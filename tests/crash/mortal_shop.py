@@ -263,9 +263,9 @@ class Tour(Workflow):
         return key
 
     async def undo_pay(self, key: str) -> str:
-        return await self.goods.work("undo the payment", 0, [])
+        return await self.goods.work("undo the payment", 1, [])
 
-    @workflow_step(retry=HOURLY, compensate=undo_pay)
+    @workflow_step(retry=HOURLY, compensate=undo_pay, compensate_retry=AT_ONCE)
     async def pay(self) -> str:
         return await self.goods.work(f"pay {self.total}", 1, [self.result(Tour.book)])
 

@@ -58,18 +58,11 @@ def program(
     async def living(life: Life) -> None:
         for place, (name, *args) in enumerate(requests):
             request = InvokeRequest(agent.__name__, (), name, args, id=f"{ids}-{place}")
-            if request.id not in life.world.answers:
-                try:
-                    address = await life.host.submit(request)
-                except NotFound:  # it ended, and nothing is kept of it
-                    continue
-                life.world.accepted(address.event)
-                life.world.answered(request.id, str(address))
-            address = Address.parse(life.world.answers[request.id])
+            address = await accepted(life, request)
             if compacts:
                 await rest(life)
                 await after_turns(12, rest)(life)  # so many slices a compaction has here, and more
-            if settings.keep == 0 or address.event in life.seen(life.agent).asides:
+            if address is None or settings.keep == 0:
                 continue  # nobody waits for its end
             life.waiting.append(asyncio.ensure_future(life.host.ended(address)))
             await asyncio.sleep(0)
@@ -100,6 +93,20 @@ def program(
             await life.stop()
 
     return step
+
+
+async def accepted(life: Life, request: InvokeRequest) -> Address | None:
+    """Ask until it is heard that it is accepted; None: nothing will be heard of its end."""
+    world = life.world
+    if request.id not in world.answers:
+        try:
+            address = await life.host.submit(request)
+        except NotFound:  # it ended, and nothing is kept of it
+            return None
+        world.accepted(address.event)
+        world.answered(request.id, str(address))
+    address = Address.parse(world.answers[request.id])
+    return None if address.event in life.seen(life.agent).asides else address
 
 
 def died_in(act: Act) -> Act:
@@ -278,6 +285,9 @@ class Held:
         for path in self.done:
             if not self._is_done(event, path):
                 world.breaks(f"the attempt of {path} didn't come to its end")
+        torn = [one.call for one in event.steps if one.undoes is not None and one.ends != ["ok"]]
+        if torn and self.undone is None:
+            world.breaks(f"{torn} were to undo steps, and didn't")
         if event.undone != [f"1-{path}" for path in expected]:
             world.breaks(f"{event.undone} were undone, not {expected}")
 
