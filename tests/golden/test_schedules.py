@@ -58,7 +58,7 @@ def seen_in(journal: bytes) -> list[dict[str, Any]]:
     """What there is after each record that changes it: schedules, and the open events."""
     whole = bodies(journal)
     found: list[dict[str, Any]] = []
-    for length in range(_kept(journal) + 1, len(whole) + 1):
+    for length in range(kept_in(journal) + 1, len(whole) + 1):
         history = folded(whole[:length])
         seen = {
             "schedules": {
@@ -72,7 +72,7 @@ def seen_in(journal: bytes) -> list[dict[str, Any]]:
     return found
 
 
-def _kept(journal: bytes) -> int:
+def kept_in(journal: bytes) -> int:
     """How many records a rewrite had carried over: a journal never ends among them."""
     kept: int = json.loads(journal.splitlines()[0]).get("kept", 0)
     return kept
@@ -105,7 +105,7 @@ def test_a_journal_of_another_version_says_what_it_said_there_after_every_line(p
 @pytest.mark.parametrize("path", ROTA, ids=lambda path: path.parent.name)
 def test_a_program_takes_over_a_journal_of_another_version_wherever_it_ends(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
-    for length in range(_kept(lines[0]) + 2, len(lines) + 1, 13):
+    for length in range(kept_in(lines[0]) + 2, len(lines) + 1, 13):
         world = _world(b"".join(lines[:length]))
         settings = rota.bindings()[0].settings
         world.pass_time(rota.Rota, timedelta(hours=1), settings=settings)

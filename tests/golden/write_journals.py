@@ -4,9 +4,10 @@
 
 One file for each handler of tests/replay and each seed, whole, as a program left it that ran to
 the end of the event. The tests cut it after every line, so that it stands for every death. Beside
-them, those with schedules, each with what is read of it. It overwrites nothing: the journals of a
-released version are what every later one must replay. A part alone is written into a folder of
-its name, until the version is released: `python -m tests.golden.write_journals schedules 0.2.0`.
+them, those with schedules and those with steps, each with what is read of it. It overwrites
+nothing: the journals of a released version are what every later one must replay. A part alone is
+written into a folder of its name, until the version is released:
+`python -m tests.golden.write_journals steps 0.2.0`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import agentctl
 from agentctl.storage.faulty import FaultyDisk
@@ -22,11 +25,11 @@ from agentctl.testing import FakeClock
 
 from ..replay.bot import EVERY
 from ..replay.program import live
-from . import rota
-from .test_schedules import seen_in
+from . import orders, rota, test_schedules, test_steps
 
 JOURNALS = Path(__file__).parent / "journals"
 SCHEDULES = Path(__file__).parent / "schedules"
+STEPS = Path(__file__).parent / "steps"
 SEEDS = 2
 
 
@@ -41,9 +44,10 @@ def write(folder: Path) -> int:
     return len(EVERY) * SEEDS
 
 
-def write_schedules(folder: Path) -> int:
+def write_seen(
+    folder: Path, journals: Mapping[str, bytes], seen_in: Callable[[bytes], list[dict[str, Any]]]
+) -> int:
     folder.mkdir(parents=True)
-    journals = rota.written()
     for agent, journal in journals.items():
         (folder / f"{agent}.journal").write_bytes(journal)
         lines = ",\n".join(json.dumps(seen) for seen in seen_in(journal))
@@ -55,5 +59,8 @@ if __name__ == "__main__":
     assert sys.version_info[:2] == (3, 11), "the oldest supported Python writes them"
     part, version = sys.argv[1:] or ("all", agentctl.__version__)
     count = write(JOURNALS / version) if part == "all" else 0
-    count += write_schedules(SCHEDULES / version)
+    if part in ("all", "schedules"):
+        count += write_seen(SCHEDULES / version, rota.written(), test_schedules.seen_in)
+    if part in ("all", "steps"):
+        count += write_seen(STEPS / version, orders.written(), test_steps.seen_in)
     print(f"{count} journals of {version}")
