@@ -123,7 +123,9 @@ def failure_of_end(end: Ended, *, beside: bool = False) -> Failure:
         hint += then
     elif end.status == "cancelled":
         code, what, detail = 1, f"{event} was cancelled", "somebody cancelled it before it ended"
-        hint = "invoke it again if it is wanted after all"
+        hint = (
+            "invoke it again if it is wanted after all; of a workflow, delete its instance before"
+        )
     elif end.status == "missed":
         code, what, detail = 1, f"{event} was missed", f"{end.text}, and never began"
         hint = "invoke it again if it is wanted after all"
@@ -131,7 +133,7 @@ def failure_of_end(end: Ended, *, beside: bool = False) -> Failure:
         code, what = 1, f"{event} failed"
         detail = error_text(end.type, end.text)
         hint = (
-            f"it doesn't run again by itself; run it again from the failing call: "
+            "it doesn't run again by itself; unless its steps were undone, from the failing call: "
             f"agentctl invocation retry {event}"
         )
     return Failure(code, what, detail or what, hint, event, end.status, end.type)

@@ -93,8 +93,8 @@ class RetryPolicy:
         max_attempts: the first one counts.
         backoff: how long to wait after a failure.
         jitter: lengthens each wait by chance, up to this share of it: 0.1 is up to a tenth.
-        retry_on: the errors after which another attempt makes sense; None: all. Of a group, each
-            must be one of them.
+        retry_on: the errors after which another attempt makes sense; None: all but agentctl's own
+            refusals. Of a group, each must be one of them.
 
     Raises:
         UsageError: it makes no sense.

@@ -36,6 +36,7 @@ from agentctl.record_moves import CancelledRecord, MissedRecord
 from agentctl.records import BugRecord, DoneRecord, FailedRecord
 from agentctl.sdk.agent import Agent
 from agentctl.sdk.fields import AgentSpec, HandlerSpec
+from agentctl.sdk.inputs import WaitForInput
 from agentctl.sdk.loop import HandlerLoop
 from agentctl.times import format_duration
 from agentctl.value_errors import clean
@@ -203,6 +204,9 @@ def raised(finished: Finished, error: BaseException) -> End:
     """The end of a handler that raised."""
     if isinstance(error, Exception) and is_failure(error, finished.handler.handler.fails_on):
         return _failed(finished, error)
+    if isinstance(error, WaitForInput):
+        what = f"WaitForInput({error.text!r}) is for steps: a handler uses wait_for_input()"
+        return bug(finished, RuntimeError(what), line_of(error))
     return bug(finished, error)
 
 
