@@ -79,6 +79,7 @@ class Told(World):
         settled, tried: what was on record when the program started, and is never made again.
         broken: what was done all the same.
         on_enter: hears of each attempt.
+        is_over: the program is dead, and what it goes on to do doesn't count.
     """
 
     tables: dict[str, list[str]] = field(default_factory=dict)
@@ -87,11 +88,14 @@ class Told(World):
     tried: set[tuple[str, int]] = field(default_factory=set)
     broken: list[str] = field(default_factory=list)
     on_enter: Callable[[], None] | None = None
+    is_over: bool = False
 
     async def do(self, name: str) -> str:
         number = attempt()
         key = str(call_key()).rpartition(".")[0]
         assert number is not None
+        if self.is_over:
+            await asyncio.get_running_loop().create_future()
         self.entered.setdefault(key, []).append(number)
         if key in self.settled or (key, number) in self.tried:
             self.broken.append(f"attempt {number} of {key} ({name}) was made again")

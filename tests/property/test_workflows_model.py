@@ -148,7 +148,7 @@ class Sim:
                 if death[0] != "stop" and self.dead is None:
                     self.kill(death)
 
-        self.dead = None
+        self.dead, self.told.is_over = None, False
         self.lives += 1
         self.note_settled()
         if death[0] == "kill in attempt":
@@ -162,6 +162,7 @@ class Sim:
     def kill(self, death: tuple[str, int]) -> None:
         """What is on the disk right now is what the next program finds."""
         disk = self.durable.disk
+        self.told.is_over = True
         self.dead = disk.after_power_cut(death[1]) if death[0] == "cut" else disk.after_kill()
 
     def kill_in_attempt(self, number: int) -> None:
@@ -189,7 +190,7 @@ class Sim:
 
     async def rest(self, host: Any) -> None:
         quiet = 0
-        while quiet < 6:
+        while quiet < 6 and self.dead is None:
             await asyncio.sleep(0)
             quiet = quiet + 1 if host.engine.quiet else 0
 

@@ -191,7 +191,8 @@ class Ledger:
         return any(
             opened.cut_off or path in over or isinstance(opened.last, AnswerRecord)
             for path, opened in self.open.items()
-            if holds_permit(opened.op)
+            # What was asked for behind the cancellation is on record, too, from the next start on.
+            if path in self._history.before_cancel and holds_permit(opened.op)
         )
 
     def _begin(self, opened: OpenOp) -> None:
