@@ -95,12 +95,14 @@ class Cancelled(Struct, frozen=True):
     Attributes:
         event: its address; None if nobody such is known.
         status: how it had ended, of one that was finished; None if that is no longer kept.
+        cleans_up: it ends only once its code has cleaned up, and a running attempt has ended.
     """
 
     answer: Cancellation
     event: str | None = None
     key: str | None = None
     status: State | None = None
+    cleans_up: bool = False
 
 
 class RetryRequest(Struct, frozen=True, tag_field="do", tag="retry"):

@@ -60,8 +60,13 @@ def which(agent: str, key: str | None) -> Which:
     return Which(address, key)
 
 
-def cancel(desk: Desk, meant: Which, *, running: bool, reason: str, by: str) -> CancelDocument:
+def cancel(
+    desk: Desk, meant: Which, *, running: bool, reason: str, by: str
+) -> tuple[CancelDocument, bool]:
     """Cancel an event (R20).
+
+    Returns:
+        The answer; and whether its code is still to clean up.
 
     Raises:
         NotFound: the agent never ran here.
@@ -82,7 +87,8 @@ def cancel(desk: Desk, meant: Which, *, running: bool, reason: str, by: str) -> 
     )
     assert isinstance(answer, Cancelled)
     status = None if answer.status is None else answer.status.value
-    return CancelDocument(answer.answer.value, answer.event, answer.key, status)
+    document = CancelDocument(answer.answer.value, answer.event, answer.key, status)
+    return document, answer.cleans_up
 
 
 def retry(desk: Desk, meant: Which, *, accept_divergence: bool, by: str) -> RetryDocument:

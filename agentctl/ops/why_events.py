@@ -124,7 +124,7 @@ def _waiting(ground: Ground, event: EventView) -> Reason:
     give = (
         f"agentctl approval approve {first.key}"
         if first.type == "bool"
-        else f"agentctl invocation resume {first.key} --input JSON"
+        else f"agentctl invocation resume {first.key}"
     )
     goes = f"it goes on once that is answered{ground.needs(event.event.agent)}: {give}"
     return Reason(why, goes, ("call", "waiting"), first.key, first.until_us)

@@ -36,7 +36,7 @@ LONGEST_WAIT_S: Final = 1000 * 366 * 86_400.0
 _REFUSALS: Final = 1000
 """So often a handler that was let go of is refused what it asks for; then it stands still."""
 
-_STANDING: Final[list[asyncio.Task[Any]]] = []
+_STANDING: Final[list[object]] = []
 """What couldn't be closed: were it collected, its code would run on, in another's turn."""
 
 
@@ -377,4 +377,9 @@ def _close_quietly(task: HandlerTask) -> None:
             raise
         log.debug("a dropped handler's clean-up touched what is gone: %r", error)
     if getattr(coro, "cr_frame", None) is not None:
-        _STANDING.append(task)
+        leave_standing(task)
+
+
+def leave_standing(what: object) -> None:
+    """Keep what can't be closed from being collected."""
+    _STANDING.append(what)

@@ -6,13 +6,14 @@ An instance runs once. Its class's own `run` gives what its last step gives, by 
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, overload
 
 from agentctl.core.retry import RetryPolicy
 from agentctl.errors import BadAgentClass, UsageError
 from agentctl.sdk.agent import Agent
-from agentctl.sdk.capability import Duration
+from agentctl.sdk.capability import Duration, is_blocking
 from agentctl.sdk.context import handler_loop
 from agentctl.sdk.handlers import Handler, handler
 from agentctl.sdk.steps import check_cancelled, check_step, step
@@ -43,6 +44,7 @@ class Step(Generic[R_co]):
     ) -> None:
         self.fn = fn
         self.name = getattr(fn, "__name__", repr(fn))
+        _check(fn, compensate, (retry, compensate_retry))
         self._retry = retry
         self._compensate_retry = compensate_retry
         self._timeout = timeout
@@ -70,6 +72,37 @@ class Step(Generic[R_co]):
             compensate=undo,
             compensate_retry=self._compensate_retry,
         )
+
+
+def _check(
+    fn: object, compensate: object, policies: tuple[RetryPolicy | None, RetryPolicy | None]
+) -> None:
+    """Refuse what would only fail once it runs."""
+    name = getattr(fn, "__qualname__", repr(fn))
+    if not (inspect.iscoroutinefunction(fn) or is_blocking(fn)):
+        raise BadAgentClass(
+            f"the step {name} is no `async def`", hint="write `async def`, or mark it @blocking"
+        )
+    if not _takes(fn, 1):
+        raise BadAgentClass(f"the step {name} takes more than self", hint="keep it in the state")
+    if compensate is not None and not (callable(compensate) and _takes(compensate, 2)):
+        raise BadAgentClass(
+            f"what undoes the step {name} is {compensate!r}",
+            hint="give a method that takes the step's result: compensate=undo",
+        )
+    for policy in policies:
+        known: object = policy
+        if known is not None and not isinstance(known, RetryPolicy):
+            raise BadAgentClass(f"the step {name} has retry={known!r}", hint="a RetryPolicy(…)")
+
+
+def _takes(fn: Any, count: int) -> bool:
+    """Whether a method can be called with so many arguments, its self included."""
+    try:
+        inspect.signature(fn).bind(*([None] * count))
+    except TypeError:
+        return False
+    return True
 
 
 class _StepDecorator(Protocol):

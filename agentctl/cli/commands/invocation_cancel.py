@@ -61,7 +61,7 @@ def execute(request: Request, output: Output) -> int:
     place = find_place(output)
     desk = open_desk(place, output)
     places.check_known(place, desk, request.meant.address.agent)
-    document = cancel(
+    document, cleans_up = cancel(
         desk,
         request.meant,
         running=request.running,
@@ -73,6 +73,8 @@ def execute(request: Request, output: Output) -> int:
     else:
         output.line(plain(_line(document, request.meant)))
         _hint(document, output)
+        if cleans_up and document.event is not None:
+            output.note(_what_follows(desk, document.event, request.meant.address.agent))
         if document.answer == Cancellation.UNKNOWN and _is_schedule(desk, request.meant):
             words = shell_words(str(request.meant.address), request.meant.key or "")
             output.note(f"hint: that is a schedule: agentctl schedule cancel {words}")
@@ -87,6 +89,13 @@ def _line(document: CancelDocument, meant: Which) -> str:
     if document.answer == Cancellation.FINISHED and document.status is not None:
         return f"{words} {document.event} ({document.status.replace('_', ' ')})"
     return f"{words} {document.event}"
+
+
+def _what_follows(desk: Desk, event: str, agent: str) -> str:
+    """What is still to come of an event whose code has begun."""
+    if desk.holder(agent) is None:
+        return f"its clean-up runs with the next start: agentctl run {agent}"
+    return f"it ends once its code has cleaned up: agentctl invocation wait {event}"
 
 
 def _is_schedule(desk: Desk, meant: Which) -> bool:

@@ -135,7 +135,10 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
     before = event.cancel is not None
     by, reason = clean(request.by), clean(request.reason)
     done = Cancelled(
-        Cancellation.ALREADY_CANCELLED if before else Cancellation.CANCELLED, address, key
+        Cancellation.ALREADY_CANCELLED if before else Cancellation.CANCELLED,
+        address,
+        key,
+        cleans_up=standing is not Standing.IDLE,
     )
     if standing is Standing.IDLE:
         record = CancelledRecord(found.number, by=by, reason=reason, at=now_us)

@@ -6,10 +6,11 @@ A bug undoes nothing: the event runs on from its record once the program is mend
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from agentctl.sdk.loop import HandlerLoop
+from agentctl.sdk.loop import HandlerLoop, leave_standing
 from agentctl.sdk.steps import undo_all
 
 
@@ -23,9 +24,12 @@ async def undone_if_failed(
     Raises:
         BaseException: what the handler raised; in a group with what failed while it was undone.
     """
+    coro = handler()
     try:
-        value = await handler()
+        value = await coro
     except BaseException as error:
+        if inspect.getcoroutinestate(coro) != inspect.CORO_CLOSED:
+            leave_standing(coro)  # it was to be closed, and wouldn't
         # Where it ends cancelled, also a clean-up that raised leaves the rest to be undone.
         ends = is_failure(error) or (_is_cancelled(loop) and _is_its_own(loop, error))
         if not loop.undoing or not ends:
