@@ -161,6 +161,15 @@ def test_a_reason_that_is_required_stands_in_usage_and_hints(command: Any, desk:
     assert "agentctl set-aside drop Bot 1 --reason TEXT" in hint
 
 
+def test_of_a_cancelled_event_it_is_said_what_is_still_to_come(command: Any, desk: Any) -> None:
+    desk.answer = Cancelled(Cancellation.CANCELLED, "Bot#1", cleans_up=True)
+    told = command("invocation", "cancel", "Bot#1")
+    assert (told.code, told.out) == (0, "cancelled Bot#1\n")
+    assert "its clean-up runs with the next start: agentctl run Bot" in told.err
+    desk.answer = Cancelled(Cancellation.CANCELLED, "Bot#1")
+    assert command("invocation", "cancel", "Bot#1").err == ""
+
+
 def test_the_only_command_of_a_group_is_written_out(command: Any) -> None:
     ran = command("requeue", "Bot", "3")
     assert ran.code == 2

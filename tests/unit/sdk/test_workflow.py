@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -66,3 +67,41 @@ def test_a_state_that_could_not_be_read_back_fails_its_step() -> None:
     said = Durable().run(Bank, "draw")
     assert said.startswith("the step draw: the state account")
     assert said.endswith(": 0")
+
+
+async def _with_argument(_self: Trip, more: int) -> int:
+    return more
+
+
+async def _alone(_self: Trip) -> int:
+    return 1
+
+
+async def _undo(_self: Trip, result: int) -> None: ...
+
+
+def _plain(_self: Trip) -> int:
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("fn", "options", "told"),
+    [
+        (_plain, {}, "is no `async def`"),
+        (_with_argument, {}, "takes more than self"),
+        (_alone, {"compensate": "undo"}, "what undoes the step _alone is 'undo'"),
+        (_alone, {"compensate": _alone}, "what undoes the step _alone"),
+        (_alone, {"retry": 3}, "retry=3"),
+        (_alone, {"compensate": _undo, "compensate_retry": 3}, "retry=3"),
+    ],
+)
+def test_a_step_that_could_not_run_is_refused_where_it_is_written(
+    fn: Any, options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(BadAgentClass, match=told):
+        workflow_step(**options)(fn)
+
+
+def test_a_step_that_is_fine_is_taken_with_all_its_options() -> None:
+    options = {"compensate": _undo, "compensate_retry": RetryPolicy(2), "retry": RetryPolicy(3)}
+    assert workflow_step(**options, timeout=3)(_alone).fn is _alone
