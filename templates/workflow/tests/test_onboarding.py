@@ -13,7 +13,7 @@ from crm.onboarding import Accounts, Email, Onboarding
 ANA: Any = {"identity": ("ana",)}
 
 
-class Crm(Accounts):
+class Customers(Accounts):
     """Remembers what was asked of it."""
 
     def __init__(self) -> None:
@@ -49,46 +49,54 @@ class Mail(Email):
 
 
 @pytest.fixture
-def crm() -> Crm:
-    return Crm()
+def customers() -> Customers:
+    return Customers()
 
 
-def begin(durable: Durable, crm: Crm, mail: Mail) -> str:
+def begin(durable: Durable, customers: Customers, mail: Mail) -> str:
     """Let the workflow come as far as the manager, or to its end; return its event."""
-    event = durable.trigger(Onboarding, "run", **ANA, accounts=crm, email=mail)
-    durable.pass_time(Onboarding, timedelta(minutes=1), accounts=crm, email=mail)
+    event = durable.trigger(Onboarding, "run", **ANA, accounts=customers, email=mail)
+    durable.pass_time(Onboarding, timedelta(minutes=1), accounts=customers, email=mail)
     return event
 
 
-def test_a_customer_who_is_approved_is_taken_on(durable: Durable, crm: Crm) -> None:
+def test_a_customer_who_is_approved_is_taken_on(durable: Durable, customers: Customers) -> None:
     mail = Mail(failing=2)
-    event = begin(durable, crm, mail)
-    assert (crm.did, mail.sent) == (["create ana"], ["ana"])
-    durable.resume(Onboarding, event, True, accounts=crm, email=mail)
-    assert crm.did == ["create ana", "open c-ana"]
+    event = begin(durable, customers, mail)
+    assert (customers.did, mail.sent) == (["create ana"], ["ana"])
+    durable.resume(Onboarding, event, True, accounts=customers, email=mail)
+    assert customers.did == ["create ana", "open c-ana"]
 
 
-def test_run_again_it_gives_its_outcome_and_does_nothing(durable: Durable, crm: Crm) -> None:
+def test_run_again_it_gives_its_outcome_and_does_nothing(
+    durable: Durable, customers: Customers
+) -> None:
     mail = Mail(failing=0)
-    durable.resume(Onboarding, begin(durable, crm, mail), True, accounts=crm, email=mail)
-    assert durable.run(Onboarding, "run", **ANA, accounts=crm, email=mail) == "c-ana"
-    assert (crm.did, mail.sent) == (["create ana", "open c-ana"], ["ana"])
+    durable.resume(
+        Onboarding, begin(durable, customers, mail), True, accounts=customers, email=mail
+    )
+    assert durable.run(Onboarding, "run", **ANA, accounts=customers, email=mail) == "c-ana"
+    assert (customers.did, mail.sent) == (["create ana", "open c-ana"], ["ana"])
 
 
-def test_a_mail_server_that_is_down_for_good_undoes_the_account(durable: Durable, crm: Crm) -> None:
+def test_a_mail_server_that_is_down_for_good_undoes_the_account(
+    durable: Durable, customers: Customers
+) -> None:
     mail = Mail(failing=5)
-    begin(durable, crm, mail)
-    assert crm.did == ["create ana", "delete c-ana"]
+    begin(durable, customers, mail)
+    assert customers.did == ["create ana", "delete c-ana"]
 
 
-def test_so_does_a_manager_who_says_no(durable: Durable, crm: Crm) -> None:
+def test_so_does_a_manager_who_says_no(durable: Durable, customers: Customers) -> None:
     mail = Mail(failing=0)
-    durable.resume(Onboarding, begin(durable, crm, mail), False, accounts=crm, email=mail)
-    assert crm.did == ["create ana", "delete c-ana"]
+    durable.resume(
+        Onboarding, begin(durable, customers, mail), False, accounts=customers, email=mail
+    )
+    assert customers.did == ["create ana", "delete c-ana"]
 
 
-def test_so_does_a_manager_who_never_answers(durable: Durable, crm: Crm) -> None:
+def test_so_does_a_manager_who_never_answers(durable: Durable, customers: Customers) -> None:
     mail = Mail(failing=0)
-    begin(durable, crm, mail)
-    durable.pass_time(Onboarding, timedelta(days=7), accounts=crm, email=mail)
-    assert crm.did == ["create ana", "delete c-ana"]
+    begin(durable, customers, mail)
+    durable.pass_time(Onboarding, timedelta(days=7), accounts=customers, email=mail)
+    assert customers.did == ["create ana", "delete c-ana"]
