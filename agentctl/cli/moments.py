@@ -6,7 +6,8 @@ from typing import Final
 
 from agentctl.times import SECOND_US, to_rfc3339
 
-_UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
+_UNITS: Final = (("s", 1, 60), ("m", 60, 60), ("h", 3_600, 24))
+_DAY_S: Final = 86_400
 
 
 class Moments:
@@ -29,18 +30,22 @@ class Moments:
         """Write one within a sentence: `in 3s`; or `at 2026-11-30T09:14:02.511034Z`."""
         return self(instant_us) if self._relative else f"at {self(instant_us)}"
 
+    def due(self, instant_us: int) -> str:
+        """Write one at which something is due, as `at`; one that is past: `was due 3s ago`."""
+        return f"was due {self(instant_us)}" if self.is_past(instant_us) else self.at(instant_us)
+
     def is_past(self, instant_us: int | None) -> bool:
         """Whether an instant was before now."""
         return bool(instant_us) and (instant_us or 0) < self._now_us
 
 
 def span_of(us: int) -> str:
-    """Write how long something takes, in its largest unit: `5m`."""
+    """Write how long something takes, to the nearest of its largest unit: `5m`."""
     seconds = us / SECOND_US
-    for unit, size in _UNITS:
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{int(seconds)}s"
+    for unit, size, many in _UNITS:
+        if (number := round(seconds / size)) < many:
+            return f"{number}{unit}"
+    return f"{round(seconds / _DAY_S)}d"
 
 
 def size_of(size: int) -> str:

@@ -23,9 +23,8 @@ def attempts_of_call(call: CallView, moments: Moments) -> str | None:
         return None
     last = call.attempts[-1]
     if call.next_us is not None:
-        return f"attempt {last.n} {_failed(last.error)}; attempt {last.n + 1} " + moments.at(
-            call.next_us
-        )
+        due = moments.due(call.next_us)
+        return f"attempt {last.n} {_failed(last.error)}; attempt {last.n + 1} {due}"
     if last.n == 1:
         return None
     said = f"attempt {last.n}"
@@ -56,5 +55,5 @@ def _outcome(step: StepView, moments: Moments, *, show_secrets: bool) -> str:
     last = step.attempts[-1]
     error = error_text(last.error, "")
     if step.next_us is not None:
-        return f"{error}; attempt {last.n + 1} {moments.at(step.next_us)}"
+        return f"{error}; attempt {last.n + 1} {moments.due(step.next_us)}"
     return step.asks or error or "-"

@@ -1,6 +1,7 @@
 """How the attempts of an event's steps and calls went, as its records tell it.
 
-Pure. A call that was never tried again and is no step has one attempt, and isn't told of.
+Pure. A call that was never tried again and is no step has one attempt, and isn't told of. What
+came before a retry that makes a call anew is no longer told of.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def attempts_of(event: EventHistory) -> Mapping[str, Sequence[Attempt]]:
         return found
     for body in event.bodies:
         if kind_of(body) in _TELL:
-            _take(found, decode(body))
+            _take(found, decode(body), event)
     for path, outcome in event.deliveries:
         if path in found:
             failed = outcome if isinstance(outcome, ErrorRecord) else None
@@ -52,7 +53,7 @@ def attempts_of(event: EventHistory) -> Mapping[str, Sequence[Attempt]]:
 _TELL: Final = frozenset(["tried", "attempt", "retry"])
 
 
-def _take(found: dict[str, list[Attempt]], record: object) -> None:
+def _take(found: dict[str, list[Attempt]], record: object, event: EventHistory) -> None:
     match record:
         case TriedRecord(tried=call) if path_of(call) in found:
             _end(found[path_of(call)], record.at, record)
@@ -61,10 +62,11 @@ def _take(found: dict[str, list[Attempt]], record: object) -> None:
             if attempts[-1].ended_us is None:  # a retry has begun it, or a start
                 attempts.pop()
             attempts.append(Attempt(n, at_us))
-        case RetryRecord(undo=again, at=at_us):
-            for path in map(path_of, again):
-                if path in found:  # what came before no longer counts
-                    found[path] = [Attempt(1, at_us)]
+        case RetryRecord(undo=again, forget=gone, at=at_us):
+            for path in found.keys() & {*map(path_of, again)}:
+                found[path] = [Attempt(1, at_us)]
+            for path in found.keys() & {*map(path_of, gone)}:  # it was called anew behind this
+                found[path] = [Attempt(1, event.calls[path].at)]
 
 
 def _end(attempts: list[Attempt], at_us: int, failed: TriedRecord | ErrorRecord | None) -> None:

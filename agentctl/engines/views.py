@@ -62,6 +62,7 @@ class CallView(Struct, frozen=True):
     by: str | None = None
     attempts: Sequence[AttemptView] = ()
     next_us: int | None = None
+    kwargs: bytes | None = None
 
 
 class LockView(Struct, frozen=True):

@@ -64,9 +64,12 @@ class Ground:
     def by_itself(self, what: str, agent: str, at_us: int | None) -> str:
         """Say when something happens that takes nothing but time, and a program."""
         start = self.start(agent)
+        past = at_us is not None and at_us <= self.now_us
         if start is None:
+            if past:
+                return f"{what} soon: it was due {self.at(at_us or 0)}"
             return what if at_us is None else f"{what} {self.at(at_us)}"
-        if at_us is None or at_us <= self.now_us:
+        if at_us is None or past:
             return f"{what} with the next start: {start}"
         return f"{what} {self.at(at_us)}, if a program runs then: {start}"
 

@@ -48,7 +48,8 @@ class SeenWorkflow(Struct, frozen=True):
 
     Attributes:
         workflow: its instance.
-        step: the last step that was begun; `step_state` how that one stands.
+        step: the last step that was begun, of a failed run the one that failed; `step_state`
+            how that one stands.
         steps: how many were begun, undoings aside.
         next: when it goes on by itself.
         asks: what it asks a person for.

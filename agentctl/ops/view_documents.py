@@ -125,6 +125,7 @@ class SeenCall(Struct, frozen=True):
     by: str | None
     attempts: tuple[SeenAttempt, ...]
     next: str | None
+    kwargs: Raw | None
 
 
 class InvocationDocument(Struct, frozen=True, tag_field="schema", tag="agentctl.invocation/1"):

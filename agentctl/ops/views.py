@@ -305,6 +305,7 @@ def _seen_call(call: CallView, *, show_secrets: bool) -> SeenCall:
         call.by,
         tuple(map(_seen_attempt, call.attempts)),
         moment(call.next_us),
+        None if call.kwargs is None else Raw(hide(call.kwargs, show_secrets=show_secrets)),
     )
 
 

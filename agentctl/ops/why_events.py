@@ -47,9 +47,16 @@ def _of(ground: Ground, event: EventView, view: AgentView) -> Reason:
     else:
         reason = _REASONS[event.state](ground, event)
     if event.cancelling:
-        ends = f"it is cancelled, and ends when it has cleaned up; {reason.next}"
-        return replace(reason, next=ends)
+        return replace(reason, next=_cancelling(event, reason))
     return reason
+
+
+def _cancelling(event: EventView, reason: Reason) -> str:
+    if event.state is not State.RUNNING:
+        return f"it is being cancelled, and ends when it has cleaned up: {reason.next}"
+    if under_way(event):
+        return "it is being cancelled: once that ends, the rest of its clean-up runs, and it ends"
+    return "it is being cancelled, and ends when it has cleaned up"
 
 
 # -- open events

@@ -12,7 +12,9 @@ from typing import Final
 
 from msgspec import Raw
 
+from agentctl.engines.changes import State
 from agentctl.engines.desk import Desk
+from agentctl.engines.step_views import StepView
 from agentctl.engines.views import AgentView, EventView
 from agentctl.errors import NotFound
 from agentctl.names import Address
@@ -75,9 +77,21 @@ def _run_of(view: AgentView, address: Address) -> EventView | None:
     )
 
 
+def step_to_name(event: EventView) -> StepView | None:
+    """The step that tells where a run stands: the last one; of a failed run the one that failed.
+
+    What undoes steps failed after that one, and is named only if no step failed.
+    """
+    if event.state is State.FAILED:
+        failed = [step for step in event.steps if step.state == "failed"]
+        if failed:
+            return next((one for one in reversed(failed) if not one.undoes), failed[-1])
+    return event.steps[-1] if event.steps else None
+
+
 def in_short(event: EventView) -> SeenWorkflow:
     """Show a workflow in a list."""
-    last = event.steps[-1] if event.steps else None
+    last = step_to_name(event)
     return SeenWorkflow(
         str(replace(event.event, event=None)),
         str(event.event),

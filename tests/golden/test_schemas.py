@@ -79,7 +79,7 @@ PARTS = {
     "longest_wait_s waits_longest",
     "SeenInvocation": "event status handler key accepted ended next waits_for text cancelling "
     "schedule due attempt asks",
-    "SeenCall": "key fn state args outcome at ended until where about by attempts next",
+    "SeenCall": "key fn state args outcome at ended until where about by attempts next kwargs",
     "SeenAttempt": "attempt at ended error",
     "SeenStep": "name key state attempt next error result asks attempts",
     "SeenWorkflow": "workflow event status step step_state steps accepted ended next asks text",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -32,11 +32,16 @@ ReasonOption: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class Request:
-    """Which event, and how."""
+    """Which event, and how.
+
+    Attributes:
+        listed_by: the command that shows which there are; a workflow is named without its key.
+    """
 
     meant: Which
     running: bool
     reason: str
+    listed_by: Literal["invocation list", "workflow list"] = "invocation list"
 
 
 def parse(
@@ -71,8 +76,8 @@ def execute(request: Request, output: Output) -> int:
     if output.options.json:
         output.document(documents.encode(document))
     else:
-        output.line(plain(_line(document, request.meant)))
-        _hint(document, output)
+        output.line(plain(_line(document, request)))
+        _hint(document, request, output)
         if cleans_up and document.event is not None:
             output.note(_what_follows(desk, document.event, request.meant.address.agent))
         if document.answer == Cancellation.UNKNOWN and _is_schedule(desk, request.meant):
@@ -81,10 +86,12 @@ def execute(request: Request, output: Output) -> int:
     return EXIT_CODES[Cancellation(document.answer)]
 
 
-def _line(document: CancelDocument, meant: Which) -> str:
+def _line(document: CancelDocument, request: Request) -> str:
+    meant = request.meant
     words = document.answer.replace("_", " ")
     if document.event is None:
-        key = "" if meant.key is None else f" {meant.key}"
+        named = meant.key is not None and request.listed_by == "invocation list"
+        key = f" {meant.key}" if named else ""
         return f"{words} {meant.address}{key}"
     if document.answer == Cancellation.FINISHED and document.status is not None:
         return f"{words} {document.event} ({document.status.replace('_', ' ')})"
@@ -103,11 +110,11 @@ def _is_schedule(desk: Desk, meant: Which) -> bool:
     return any((one.instance, one.name) == (meant.address, meant.key) for one in there)
 
 
-def _hint(document: CancelDocument, output: Output) -> None:
+def _hint(document: CancelDocument, request: Request, output: Output) -> None:
     if document.answer == Cancellation.RUNNING:
         output.note("hint: it is executing; cancel it all the same with --running")
     elif document.answer == Cancellation.UNKNOWN:
-        output.note("hint: agentctl invocation list shows which there are")
+        output.note(f"hint: agentctl {request.listed_by} shows which there are")
     elif document.status == "set_aside":
         agent, _, number = (document.event or "").partition("#")
         output.note(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from agentctl.cli.commands.asking import SecretsOption
@@ -15,6 +16,7 @@ from agentctl.cli.moments import Moments
 from agentctl.cli.output import Output, columns
 from agentctl.cli.place import find_place
 from agentctl.cli.rows import write_pairs, write_rows
+from agentctl.cli.schedule_records import asked
 from agentctl.cli.steps_text import attempts_of_call
 from agentctl.engines.views import CallView, EventView
 from agentctl.errors import UsageError
@@ -128,7 +130,7 @@ class Told:
 
     def call(self, call: CallView) -> tuple[str, str, str, str, str]:
         """One call: its key, what was called, how it stands, when, and what came of it."""
-        args = None if call.args is None else self._shown(call.args)
+        args = self._asked(call)
         what = " ".join(part for part in (call.fn, call.about, args) if part)
         if call.about and call.fn.startswith("step "):
             what = " ".join(part for part in (call.fn, args) if part) + f": {call.about}"
@@ -142,6 +144,15 @@ class Told:
         tried = attempts_of_call(call, self.moments)
         outcome = "; ".join(part for part in (tried, outcome) if part and part != "-") or "-"
         return call.key, what, call.state, self.moments(call.at_us), outcome
+
+    def _asked(self, call: CallView) -> str:
+        """The arguments of a call: `[7] note="x"`."""
+        given = (("args", call.args), ("kwargs", call.kwargs))
+        fields = {name: self._shown(json) for name, json in given if json is not None}
+        try:
+            return asked({name: msgspec.json.decode(json) for name, json in fields.items()})
+        except (ValueError, AttributeError, RecursionError):  # too deep, or all of it a secret
+            return " ".join(fields.values())
 
     def _shown(self, json: bytes) -> str:
         return hide(json, show_secrets=self.show_secrets).decode()

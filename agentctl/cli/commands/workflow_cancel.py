@@ -47,5 +47,5 @@ def execute(request: Request, output: Output) -> int:
     places.check_known(place, desk, request.address.agent)
     meant = which_run(desk, request.address)
     return invocation_cancel.execute(
-        invocation_cancel.Request(meant, request.running, request.reason), output
+        invocation_cancel.Request(meant, request.running, request.reason, "workflow list"), output
     )

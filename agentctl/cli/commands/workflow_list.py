@@ -18,7 +18,7 @@ from agentctl.cli.rows import write_rows
 from agentctl.ops import documents, places
 from agentctl.ops.step_documents import WorkflowListDocument
 from agentctl.ops.views import EventQuery
-from agentctl.ops.workflows import in_short, list_workflows
+from agentctl.ops.workflows import in_short, list_workflows, step_to_name
 from agentctl.times import SystemClock
 
 EXAMPLES = (
@@ -48,7 +48,8 @@ def parse(
 ) -> Request:
     """List workflows, the newest last: where each stands, its last step, and what comes next.
 
-    The words are those of agentctl invocation list. A workflow is known until its instance is
+    Of a failed one the step that failed is named. The words are those of agentctl invocation
+    list. A workflow is known until its instance is
     deleted, its steps as long as the event is kept.
     """
     wanted = states("--status", ",".join(status)) if status else frozenset()
@@ -70,11 +71,12 @@ def execute(request: Request, output: Output) -> int:
     rows = []
     for event in seen.events:
         start = None if seen.held(event) else place.start_of(event.event.agent)
+        step = step_to_name(event)
         rows.append(
             (
                 str(event.event),
                 str(event.state),
-                event.steps[-1].name if event.steps else "-",
+                "-" if step is None else step.name,
                 moments(event.accepted_us),
                 what_next(event, moments, start=start),
             )

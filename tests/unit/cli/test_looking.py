@@ -14,7 +14,7 @@ from agentctl.storage.files.folder import FilesStore
 from agentctl.storage.files.holding import this_program
 from agentctl.times import SystemClock
 
-from .journals import AT, FAR, HEADER, LINES, STAMP, write
+from .journals import AT, FAR, HEADER, LINES, SECRET, STAMP, write
 
 
 def test_events_in_a_pipe_are_parted_by_tabs_the_newest_last(command: Any, bot: Path) -> None:
@@ -337,6 +337,7 @@ def test_calls_that_concern_other_events_say_which(command: Any) -> None:
         b'"cancel","to":"Bot#7"',
         b'"schedules"',
         b'"result","to":"Bot my tick 9","handler":"request"',
+        b'"Shop.pay","args":[],"kwargs":{"order":7,"card":%s}' % SECRET,
     )
     begun = (b'{"event":1,"handler":"request","args":[7],"at":1}', b'{"start":1,"at":1}')
     lines = [b'{"call":"1-%d","fn":%b,"at":1}' % one for one in enumerate(calls, 1)]
@@ -349,9 +350,12 @@ def test_calls_that_concern_other_events_say_which(command: Any) -> None:
         "cancel Bot#7",
         "schedules",
         "result Bot my tick",
+        'Shop.pay [] order=7 card="***"',
     ]
-    about = [one["about"] for one in command("invocation", "show", "Bot#1", "--json").json["calls"]]
-    assert about == ["Stock/eu.reserve", "Bot.request", "Bot#7", None, "Bot my tick"]
+    seen = command("invocation", "show", "Bot#1", "--json").json["calls"]
+    about = [one["about"] for one in seen]
+    assert about == ["Stock/eu.reserve", "Bot.request", "Bot#7", None, "Bot my tick", None]
+    assert [one["kwargs"] for one in seen[-2:]] == [None, {"order": 7, "card": "***"}]
 
 
 def test_what_a_person_changed_is_told_in_words(command: Any) -> None:

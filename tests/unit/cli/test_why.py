@@ -217,7 +217,7 @@ def test_what_is_queued_says_who_holds_its_instance(
     assert "Bot/eu#6 is queued: its instance is held by Bot/eu#2, which is sleeping" in said
     assert command("why", "Bot#6", "--json").json["behind"] == "Bot/eu#2"
     cancelled = command("why", "Bot#5").out
-    assert "Bot/xx#5 is running: its handler executes; it is cancelled, and ends when" in cancelled
+    assert "its handler executes; it is being cancelled, and ends when it has cleaned" in cancelled
 
 
 @pytest.mark.parametrize(

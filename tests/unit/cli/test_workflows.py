@@ -32,7 +32,7 @@ def test_workflows_are_listed_with_their_last_step(command: Any, onboard: Path) 
             f"backing off, attempt 3 at {FAR_STAMP}",
         ],
         ["Onboard/bob#2", "waiting", "approve", STAMP, "Onboard/bob-2-2 asks: may bob? (bool)"],
-        ["Onboard/cid#3", "failed", "undo create", STAMP, "shop.Declined: no"],
+        ["Onboard/cid#3", "failed", "ship", STAMP, "shop.Declined: no"],
         ["Onboard/dora#4", "completed", "-", "-", '"hi"'],
         ["Onboard/eve#5", "queued", "charge", STAMP, "needs a program: agentctl run Onboard"],
     ]
@@ -153,7 +153,7 @@ def test_invocations_say_what_they_wait_for(command: Any, onboard: Path) -> None
         ("Onboard#5", 0, "cancelled Onboard/eve#5\n"),
         ("Onboard/cid", 4, "finished Onboard/cid#3 (failed)\n"),
         ("Onboard/dora", 4, "finished Onboard/dora#4 (completed)\n"),
-        ("Onboard/nobody", 3, "unknown Onboard/nobody run\n"),
+        ("Onboard/nobody", 3, "unknown Onboard/nobody\n"),
     ],
 )
 def test_cancelling_one_answers_as_cancelling_an_event(
@@ -166,6 +166,8 @@ def test_cancelling_one_answers_as_cancelling_an_event(
         assert (again.code, again.json["answer"]) == (0, "already_cancelled")
         record = b'"reason":"left us"'
         assert record in (onboard / "journal").read_bytes()
+    if code == 3:
+        assert "hint: agentctl workflow list shows which there are" in ran.err
 
 
 @pytest.mark.parametrize("verb", ["show", "cancel"])

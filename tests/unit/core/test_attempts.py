@@ -79,6 +79,29 @@ def test_what_a_retry_makes_anew_counts_anew() -> None:
     assert charge(*TRIED, *failed, *again) == [Attempt(1, 30, 32)]
 
 
+def test_what_was_called_anew_after_a_retry_has_the_attempts_of_that_call() -> None:
+    failed = b'{"failed":1,"type":"OSError","calls":["1-2"],"at":13}'
+    retried = [
+        b'{"error":"1-2","type":"OSError","at":12}',
+        failed,
+        b'{"retry":1,"forget":["1-2"],"at":30}',
+        b'{"start":1,"at":31}',
+        b'{"call":"1-2","fn":"step","step":"charge","at":32}',
+    ]
+    assert charge(*TRIED, *retried) == [Attempt(1, 32)]
+    again = [
+        b'{"tried":"1-2","attempt":1,"type":"OSError","text":"down","next":39,"at":35}',
+        b'{"attempt":"1-2","n":2,"at":39}',
+    ]
+    done = b'{"ok":"1-2","value":1,"at":42}'
+    assert charge(*TRIED, *retried, *again, done) == [
+        Attempt(1, 32, 35, "OSError", "down"),
+        Attempt(2, 39, 42),
+    ]
+    twice = [*TRIED, *retried, *again, b'{"error":"1-2","type":"OSError","at":42}', *retried[1:]]
+    assert charge(*twice) == [Attempt(1, 32)]
+
+
 def test_a_call_that_was_tried_again_is_told_of_too() -> None:
     pay = [
         b'{"call":"1-3","fn":"Shop.pay","at":5}',

@@ -261,6 +261,7 @@ def _call(
         by=by,
         attempts=[attempt_view(one) for one in attempts],
         next_us=last.next if state == "open" and isinstance(last, TriedRecord) else None,
+        kwargs=bytes(call.kwargs) if isinstance(call.kwargs, Raw) else None,
     )
 
 
