@@ -95,7 +95,8 @@ class Cancelled(Struct, frozen=True):
     Attributes:
         event: its address; None if nobody such is known.
         status: how it had ended, of one that was finished; None if that is no longer kept.
-        cleans_up: it ends only once its code has cleaned up, and a running attempt has ended.
+        cleans_up: it ends only once its code has cleaned up.
+        runs_on: what it does just now is to end before that.
     """
 
     answer: Cancellation
@@ -103,6 +104,7 @@ class Cancelled(Struct, frozen=True):
     key: str | None = None
     status: State | None = None
     cleans_up: bool = False
+    runs_on: bool = False
 
 
 class RetryRequest(Struct, frozen=True, tag_field="do", tag="retry"):

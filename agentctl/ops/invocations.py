@@ -62,11 +62,11 @@ def which(agent: str, key: str | None) -> Which:
 
 def cancel(
     desk: Desk, meant: Which, *, running: bool, reason: str, by: str
-) -> tuple[CancelDocument, bool]:
+) -> tuple[CancelDocument, Cancelled]:
     """Cancel an event (R20).
 
     Returns:
-        The answer; and whether its code is still to clean up.
+        The document, and the answer itself.
 
     Raises:
         NotFound: the agent never ran here.
@@ -88,7 +88,7 @@ def cancel(
     assert isinstance(answer, Cancelled)
     status = None if answer.status is None else answer.status.value
     document = CancelDocument(answer.answer.value, answer.event, answer.key, status)
-    return document, answer.cleans_up
+    return document, answer
 
 
 def retry(desk: Desk, meant: Which, *, accept_divergence: bool, by: str) -> RetryDocument:

@@ -10,6 +10,7 @@ import typer
 from agentctl.cli.output import Output, plain
 from agentctl.cli.place import find_place, open_desk
 from agentctl.core.lifecycle import Cancellation
+from agentctl.engines.changes import Cancelled
 from agentctl.engines.desk import Desk
 from agentctl.names import shell_words
 from agentctl.ops import documents, places
@@ -66,7 +67,7 @@ def execute(request: Request, output: Output) -> int:
     place = find_place(output)
     desk = open_desk(place, output)
     places.check_known(place, desk, request.meant.address.agent)
-    document, cleans_up = cancel(
+    document, answer = cancel(
         desk,
         request.meant,
         running=request.running,
@@ -78,8 +79,9 @@ def execute(request: Request, output: Output) -> int:
     else:
         output.line(plain(_line(document, request)))
         _hint(document, request, output)
-        if cleans_up and document.event is not None:
-            output.note(_what_follows(desk, document.event, request.meant.address.agent))
+        follows = _what_follows(desk, answer, request.meant.address.agent)
+        if follows:
+            output.note(follows)
         if document.answer == Cancellation.UNKNOWN and _is_schedule(desk, request.meant):
             words = shell_words(str(request.meant.address), request.meant.key or "")
             output.note(f"hint: that is a schedule: agentctl schedule cancel {words}")
@@ -98,11 +100,14 @@ def _line(document: CancelDocument, request: Request) -> str:
     return f"{words} {document.event}"
 
 
-def _what_follows(desk: Desk, event: str, agent: str) -> str:
-    """What is still to come of an event whose code has begun."""
+def _what_follows(desk: Desk, answer: Cancelled, agent: str) -> str:
+    """What is still to come of a cancelled event whose code has begun; "" if that is soon over."""
+    if not answer.cleans_up or answer.status is not None:
+        return ""
     if desk.holder(agent) is None:
         return f"its clean-up runs with the next start: agentctl run {agent}"
-    return f"it ends once its code has cleaned up: agentctl invocation wait {event}"
+    wait = f"agentctl invocation wait {answer.event}"
+    return f"it ends once what it does now is over: {wait}" if answer.runs_on else ""
 
 
 def _is_schedule(desk: Desk, meant: Which) -> bool:

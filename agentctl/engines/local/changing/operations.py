@@ -139,6 +139,7 @@ def _cancel(ground: Ground, request: CancelRequest) -> Cancelled:
         address,
         key,
         cleans_up=standing is not Standing.IDLE,
+        runs_on=standing is Standing.EXECUTING,
     )
     if standing is Standing.IDLE:
         record = CancelledRecord(found.number, by=by, reason=reason, at=now_us)
