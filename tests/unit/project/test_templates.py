@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
 from pathlib import Path
 
@@ -37,6 +38,25 @@ def test_a_project_of_it_loads_under_any_name(
         words = set(text.replace("[", " ").replace(".", " ").replace(":", " ").split())
         assert template.package not in words, path
         assert agent is None or not {template.agent, template.module} & words, path
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
+@pytest.mark.parametrize("package", ["mail", "durable", "event"])
+def test_the_names_in_its_code_do_not_follow_the_name_of_the_project(
+    tmp_path: Path, template: Template, package: str
+) -> None:
+    create(tmp_path / package, template.name)
+
+    def names(folder: Path) -> list[str]:
+        return [
+            name
+            for path in sorted(folder.rglob("*.py"))
+            for node in ast.walk(ast.parse(path.read_text()))
+            for part in ("id", "arg", "attr", "name")
+            if isinstance(name := getattr(node, part, None), str)
+        ]
+
+    assert sorted(names(tmp_path / package)) == sorted(names(template.folder))
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda each: each.name)
