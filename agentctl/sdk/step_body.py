@@ -40,7 +40,10 @@ class StepBody:
 
     def on(self, original: object, copy: object) -> Callable[..., Any]:
         """The code as it works on a copy of the handler's object."""
-        return _Exchange(original, copy).of(self._fn)  # type: ignore[no-any-return]
+        fn: Any = self._fn
+        if isinstance(fn, MethodType) and fn.__self__ is original:  # as nearly all are
+            return MethodType(fn.__func__, copy)
+        return _Exchange(original, copy).of(fn)  # type: ignore[no-any-return]
 
 
 def _refuse_called(fn: object) -> None:

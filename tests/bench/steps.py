@@ -6,6 +6,8 @@ import asyncio
 import gc
 import os
 import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -48,20 +50,24 @@ async def _steps(root: Path, workflows: int) -> float:
 def waiting_costs(where: Path, events: int) -> tuple[float, float]:
     """The bytes of memory that an event takes that waits for an input, and the processor's share.
 
-    In a process of its own each: what others left behind would count.
+    In a process of its own: what others left behind would be used again.
     """
     with folder(where) as root:
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            costs = asyncio.run(_wait(root, events))
-            os.write(write, f"{costs[0]} {costs[1]}".encode())
-            os._exit(0)
-        os.close(write)
-        os.waitpid(child, 0)
-        each, share = os.read(read, 100).split()
-        os.close(read)
+        code = f"from tests.bench.steps import wait_alone; wait_alone({str(root)!r}, {events})"
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+        each, share = ran.stdout.split()
         return float(each), float(share)
+
+
+def wait_alone(root: str, events: int) -> None:
+    """Measure it in this process, and print it."""
+    print(*asyncio.run(_wait(Path(root), events)))
 
 
 async def _wait(root: Path, events: int) -> tuple[float, float]:

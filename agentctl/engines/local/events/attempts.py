@@ -25,6 +25,12 @@ from agentctl.sdk.ops import CallOp, Op, QuestionOp, StepOp
 class Attempts:
     """The attempts of one event's calls."""
 
+    __slots__ = (
+        "_history",
+        "_ledger",
+        "_site",
+    )
+
     def __init__(self, site: Site, history: EventHistory, ledger: Ledger) -> None:
         self._site = site
         self._history = history

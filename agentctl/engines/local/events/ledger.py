@@ -69,6 +69,20 @@ class Ledger:
         calls: how many of the open things keep the event at work; the others hold no permit.
     """
 
+    __slots__ = (
+        "_agent",
+        "_batch",
+        "_begun",
+        "_event",
+        "_history",
+        "_options",
+        "_uptime",
+        "calls",
+        "difference",
+        "open",
+        "replay",
+    )
+
     def __init__(
         self,
         agent: str,

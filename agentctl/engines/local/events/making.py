@@ -40,6 +40,16 @@ class Making:
         given_up: the event came to rest, or its program let go of it.
     """
 
+    __slots__ = (
+        "_accepted",
+        "_ended",
+        "_ledger",
+        "_loop",
+        "_site",
+        "given_up",
+        "key_begins",
+    )
+
     def __init__(
         self,
         site: Site,

@@ -22,6 +22,14 @@ class Resting:
             no longer count.
     """
 
+    __slots__ = (
+        "_history",
+        "_ledger",
+        "_line",
+        "_site",
+        "to_accept",
+    )
+
     def __init__(self, site: Site, history: EventHistory, ledger: Ledger) -> None:
         self._site = site
         self._history = history

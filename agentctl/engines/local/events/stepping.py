@@ -11,7 +11,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, structs
 
@@ -30,6 +30,8 @@ from agentctl.sdk.ops import StepOp
 from agentctl.sdk.scope import SCOPE
 from agentctl.sdk.step_state import changes, working_copy
 from agentctl.sdk.workflow import share_results
+
+_NO_ARGS: Final = b"[]"
 
 
 class StepRun(Struct, frozen=True):
@@ -149,7 +151,7 @@ async def run_step(run: StepRun) -> Made:
 
 async def _worked(run: StepRun, copy: Any) -> Any:
     op, key = run.op, run.context.key
-    args, _ = op.body.signature.decode(op.args, None)
+    args = op.body.signature.decode(op.args, None)[0] if op.args != _NO_ARGS else []
     fn = op.body.on(run.loop.agent, copy)
     name = f"step {op.name}"
     run.entered(key, name)
