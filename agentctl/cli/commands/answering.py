@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
 import typer
@@ -26,6 +27,15 @@ NoteOption: TypeAlias = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Request:
+    """Which question is answered with yes or no, and who decides."""
+
+    meant: Meant | None
+    by: str | None
+    note: str
+
+
 def given(by: str | None, note: str, output: Output) -> Given:
     """Who answers, and what that one says to it.
 
@@ -37,8 +47,9 @@ def given(by: str | None, note: str, output: Output) -> Given:
     return Given(by or person(output.environ), note)
 
 
-def answer(what: Meant | None, who: Given, output: Output, *, approve: bool) -> int:
+def answer(request: Request, output: Output, *, approve: bool) -> int:
     """Answer a question with yes or no, and say so; left out, the only one."""
+    what, who = request.meant, given(request.by, request.note, output)
     place = find_place(output)
     desk = open_desk(place, output)
     if what is None:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from agentctl.cli.commands.answering import AsOption, CallArgument, NoteOption, answer, given
+from agentctl.cli.commands.answering import AsOption, CallArgument, NoteOption, Request, answer
 from agentctl.cli.output import Output
-from agentctl.ops.approvals import Meant, meant
+from agentctl.ops.approvals import meant
 
 EXAMPLES = (
     ("agentctl approval approve Bot-7-3", "say yes to the question with this call key"),
     ("agentctl approval approve", "to the only one that waits"),
     ("agentctl approval approve Bot-7-3 --as ana --note 'checked'", "who decides, and why"),
 )
-
-
-@dataclass(frozen=True)
-class Request:
-    """Which question, and who decides."""
-
-    meant: Meant | None
-    by: str | None
-    note: str
 
 
 def parse(*, call: CallArgument = None, by: AsOption = None, note: NoteOption = "") -> Request:
@@ -35,5 +24,4 @@ def parse(*, call: CallArgument = None, by: AsOption = None, note: NoteOption = 
 
 def execute(request: Request, output: Output) -> int:
     """Say yes."""
-    who = given(request.by, request.note, output)
-    return answer(request.meant, who, output, approve=True)
+    return answer(request, output, approve=True)

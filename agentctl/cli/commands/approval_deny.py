@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from agentctl.cli.commands.answering import AsOption, CallArgument, NoteOption, answer, given
+from agentctl.cli.commands.answering import AsOption, CallArgument, NoteOption, Request, answer
 from agentctl.cli.output import Output
-from agentctl.ops.approvals import Meant, meant
+from agentctl.ops.approvals import meant
 
 EXAMPLES = (
     ("agentctl approval deny Bot-7-3", "say no to the question with this call key"),
     ("agentctl approval deny", "to the only one that waits"),
     ("agentctl approval deny Bot-7-3 --as ana --note 'too late'", "who decides, and why"),
 )
-
-
-@dataclass(frozen=True)
-class Request:
-    """Which question, and who decides."""
-
-    meant: Meant | None
-    by: str | None
-    note: str
 
 
 def parse(*, call: CallArgument = None, by: AsOption = None, note: NoteOption = "") -> Request:
@@ -35,5 +24,4 @@ def parse(*, call: CallArgument = None, by: AsOption = None, note: NoteOption = 
 
 def execute(request: Request, output: Output) -> int:
     """Say no."""
-    who = given(request.by, request.note, output)
-    return answer(request.meant, who, output, approve=False)
+    return answer(request, output, approve=False)
